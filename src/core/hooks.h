@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a way in (the preload, the library's own close) tells the engine about
+ * the rest of the process: descriptors that come and go, ring fds that are
+ * watched, forks. All of it is cheap when there is no ring.
+ *
+ * None of these functions touches errno. Called from any thread, also from
+ * the SIGSYS handler.
+ */
+#ifndef AU_CORE_HOOKS_H
+#define AU_CORE_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* True once the process has made a ring: a relaxed load, for fast guards. */
+bool au_hooks_active(void);
+
+/* Is `fd` one of the engine's own descriptors, which nobody may close? */
+bool au_hooks_fd_hidden(int fd);
+
+/*
+ * `fd` is about to be closed, or replaced by dup2(2). Requests parked on it
+ * get a reference of their own, as the kernel's hold their file.
+ */
+void au_hooks_fd_closing(int fd);
+
+/* `fd` was closed or replaced: ends a ring that has no descriptor left. */
+void au_hooks_fd_closed(int fd);
+
+/* Somebody is about to poll `fd`: from now on a ring raises its readiness. */
+void au_hooks_fd_watched(int fd);
+
+/*
+ * The caller is about to block in poll(2), select(2) or epoll_wait(2):
+ * bring the readiness of watched ring fds up to date.
+ */
+void au_hooks_before_poll(void);
+
+/* The child side of fork(2): the parent's rings are not served here. */
+void au_hooks_fork_child(void);
+
+#endif
