@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "sys/fd.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include "base/atomic.h"
+#include "sys/syscall.h"
+
+/* Bits for descriptors below this; any above it are not worth hiding. */
+#define FD_HIDDEN_MAX 65536
+#define FD_HIDDEN_MIN 4096 /* a larger table costs the kernel memory */
+
+static uint64_t fd_hidden_bits[FD_HIDDEN_MAX / 64];
+
+static void fd_mark(int fd)
+{
+	if (fd < FD_HIDDEN_MAX)
+		au_fetch_or(&fd_hidden_bits[fd / 64], 1ULL << (fd % 64));
+}
+
+bool au_fd_hidden(int fd)
+{
+	return fd >= 0 && fd < FD_HIDDEN_MAX &&
+	       (au_load_relaxed(&fd_hidden_bits[fd / 64]) >> (fd % 64) & 1);
+}
+
+/* Half of what the soft limit allows is the program's. */
+static int fd_hidden_base(void)
+{
+	struct rlimit lim = { .rlim_cur = 1024 };
+
+	(void)au_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &lim);
+	return (int)au_min_u64(lim.rlim_cur / 2, FD_HIDDEN_MIN);
+}
+
+int au_fd_dup_hidden(int fd)
+{
+	int r = (int)au_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC,
+				fd_hidden_base());
+
+	if (r == -EMFILE || r == -EINVAL)
+		r = (int)au_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	if (r >= 0)
+		fd_mark(r);
+	return r;
+}
+
+int au_fd_hide(int fd)
+{
+	int hidden;
+
+	if (fd < 0)
+		return fd;
+	hidden = (int)au_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC,
+				 fd_hidden_base());
+	if (hidden >= 0) {
+		(void)au_syscall(SYS_close, fd);
+		fd = hidden;
+	}
+	fd_mark(fd);
+	return fd;
+}
+
+void au_fd_close_hidden(int fd)
+{
+	if (fd < 0)
+		return;
+	if (fd < FD_HIDDEN_MAX)
+		au_fetch_and(&fd_hidden_bits[fd / 64], ~(1ULL << (fd % 64)));
+	(void)au_syscall(SYS_close, fd);
+}
+
+int au_fd_identify(int fd, struct au_fd_id *id)
+{
+	struct stat st;
+	int r = (int)au_syscall(SYS_fstat, fd, &st);
+
+	if (r < 0)
+		return r;
+	id->dev = st.st_dev;
+	id->ino = st.st_ino;
+	return 0;
+}
