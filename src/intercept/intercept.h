@@ -140,6 +140,8 @@ struct au_scan {
 
 /* With `all`, text[] takes every object that is not the runtime's own. */
 void au_scan(struct au_scan *s, bool all);
+/* Does this machine code make io_uring calls inline? */
+bool au_scan_text(const void *text, size_t len);
 bool au_scan_own_text(const void *addr);
 
 /* ---- the trap ---- */

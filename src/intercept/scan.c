@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which objects of the process make io_uring calls inline? One that holds, in
- * executable memory, both a `syscall` instruction and the number of
- * io_uring_setup(2) as a 32-bit immediate. Text that shows the two by chance
- * costs its process the trap, no more.
+ * Which objects of the process make io_uring calls inline, and where is libc?
  *
  * Runs once, in the constructor. libc, the dynamic linker, the vdso and the
  * preload itself are left out: their calls are not the application's.
@@ -15,16 +12,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "intercept/arch.h"
-
 struct scan_arg {
 	struct au_scan *s;
 	bool all;
 };
-
-#if AU_ARCH_TRAP
-static const unsigned char scan_setup[] = { 0xa9, 0x01, 0x00, 0x00 };
-#endif
 
 static bool scan_holds(const struct dl_phdr_info *o, const void *addr)
 {
@@ -65,29 +56,19 @@ static void scan_add(struct au_scan *s, struct au_text t)
 	s->text[s->nr++] = t;
 }
 
-static bool scan_text(const struct dl_phdr_info *o)
+static bool scan_inline(const struct dl_phdr_info *o)
 {
-#if AU_ARCH_TRAP
 	const ElfW(Phdr) * ph;
-	bool insn = false, nr = false;
-	const void *text;
 
-	for (int i = 0; i < o->dlpi_phnum && !(insn && nr); i++) {
+	for (int i = 0; i < o->dlpi_phnum; i++) {
 		ph = &o->dlpi_phdr[i];
-		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X) ||
-		    !(ph->p_flags & PF_R))
-			continue;
-		text = (const void *)(o->dlpi_addr + ph->p_vaddr);
-		nr = nr ||
-		     memmem(text, ph->p_filesz, scan_setup, sizeof(scan_setup));
-		if (nr)
-			insn = insn || memmem(text, ph->p_filesz, au_arch_insn,
-					      sizeof(au_arch_insn));
+		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X) &&
+		    (ph->p_flags & PF_R) &&
+		    au_scan_text((const void *)(o->dlpi_addr + ph->p_vaddr),
+				 ph->p_filesz))
+			return true;
 	}
-	return insn && nr;
-#else
 	return false;
-#endif
 }
 
 /* A Go binary carries a note of its own. */
@@ -145,7 +126,7 @@ static int scan_object(struct dl_phdr_info *o, size_t size, void *data)
 	libc = scan_holds(o, (const void *)au_real()->syscall);
 	if (!libc && scan_skips(o))
 		return 0;
-	hit = !libc && scan_text(o);
+	hit = !libc && scan_inline(o);
 	if (hit && !s->found) {
 		s->found = true;
 		strncpy(s->name, *o->dlpi_name ? o->dlpi_name : "the program",
