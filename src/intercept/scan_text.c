@@ -13,8 +13,6 @@
  */
 #include "intercept/intercept.h"
 
-#include <string.h>
-
 #include "intercept/arch.h"
 
 #if AU_ARCH_TRAP
@@ -53,11 +51,27 @@ static bool text_loads(const byte *start, const byte *at)
 	       (at[-2] == 0x45 || at[-2] == 0x04 || at[-2] == 0x44);
 }
 
+/* The next `syscall`; libc's memmem is slow on two bytes. */
 static const byte *text_syscall(const byte *p, const byte *end)
 {
-	return p < end ? memmem(p, (size_t)(end - p), au_arch_insn,
-				sizeof(au_arch_insn)) :
-			 NULL;
+	const __m128i first = _mm_set1_epi8((char)au_arch_insn[0]);
+	const __m128i second = _mm_set1_epi8((char)au_arch_insn[1]);
+	__m128i a, b;
+	unsigned int hits;
+
+	for (; end - p >= 17; p += 16) {
+		a = _mm_loadu_si128((const void *)p);
+		b = _mm_loadu_si128((const void *)(p + 1));
+		a = _mm_and_si128(_mm_cmpeq_epi8(a, first),
+				  _mm_cmpeq_epi8(b, second));
+		hits = (unsigned int)_mm_movemask_epi8(a);
+		if (hits)
+			return p + __builtin_ctz(hits);
+	}
+	for (; end - p >= 2; p++)
+		if (p[0] == au_arch_insn[0] && p[1] == au_arch_insn[1])
+			return p;
+	return NULL;
 }
 
 /* Something is moved into rax shortly before, from a register or memory. */
