@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,6 +71,13 @@ struct au_real {
 			      void *(*)(void *), void *);
 	int (*thrd_create)(thrd_t *, thrd_start_t, void *);
 	pid_t (*fork_raw)(void); /* _Fork */
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		     const posix_spawnattr_t *, char *const[], char *const[]);
+	int (*spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		      const posix_spawnattr_t *, char *const[], char *const[]);
 };
 
 extern struct au_real au_real_fns;
@@ -165,6 +173,8 @@ void au_trap_thread(void);
 /* sigaction(SIGSYS) as the application sees it. */
 void au_trap_sigaction(const struct sigaction *act, struct sigaction *old);
 int au_seccomp_install(const struct au_scan *s);
+/* From now on every program this one starts gets the preload. */
+void au_exec_keep_preload(void);
 
 /* What our filter's traps carry in si_errno. */
 #define AU_SECCOMP_COOKIE 0x4155

@@ -63,6 +63,11 @@ void au_real_resolve(void)
 	REAL(pthread_create, "pthread_create");
 	REAL(thrd_create, "thrd_create");
 	REAL(fork_raw, "_Fork");
+	REAL(execve, "execve");
+	REAL(execvpe, "execvpe");
+	REAL(fexecve, "fexecve");
+	REAL(spawn, "posix_spawn");
+	REAL(spawnp, "posix_spawnp");
 	REAL(syscall, "syscall");
 #undef REAL
 	au_arch_set_vfork(dlsym(RTLD_NEXT, "vfork"));

@@ -176,6 +176,9 @@ int au_seccomp_install(const struct au_scan *s)
 		if (!ret)
 			ret = seccomp_set(&prog);
 	}
+	for (int i = 0; !ret && i < s->nr; i++)
+		if (s->text[i].fixed)
+			au_exec_keep_preload();
 	return (int)ret;
 }
 
