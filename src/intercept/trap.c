@@ -61,7 +61,8 @@ void au_trap_sigaction(const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction was = trap_app;
 
-	if (act)
+	/* A vfork child changes its own actions, and goes to exec. */
+	if (act && !au_in_vfork)
 		trap_app = *act;
 	if (old)
 		*old = was;
