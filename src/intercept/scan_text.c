@@ -94,7 +94,7 @@ static bool text_moves_rax(const byte *start, const byte *at)
 /* What compilers put behind a syscall: return, pops, tests, moves. */
 static bool text_goes_on(const byte *p, const byte *end)
 {
-	if (p + 2 > end)
+	if (p >= end)
 		return false;
 	switch (p[0]) {
 	case 0xc3:
@@ -104,8 +104,9 @@ static bool text_goes_on(const byte *p, const byte *end)
 	case 0x89:
 		return true;
 	case 0x48:
-		return p[1] == 0x89 || p[1] == 0x8b || p[1] == 0x8d ||
-		       p[1] == 0x3d || p[1] == 0x83;
+		return end - p >= 2 &&
+		       (p[1] == 0x89 || p[1] == 0x8b || p[1] == 0x8d ||
+			p[1] == 0x3d || p[1] == 0x83);
 	default:
 		return false;
 	}

@@ -348,7 +348,7 @@ static void test_threads(void)
 	int code;
 
 	pthread_attr_init(&attr);
-	CHECK(!pthread_attr_setstacksize(&attr, 32768));
+	CHECK(!pthread_attr_setstacksize(&attr, 16384));
 	sigfillset(&all);
 	pthread_attr_setsigmask_np(&attr, &all);
 	for (int i = 0; i < 4; i++)
