@@ -83,6 +83,11 @@ static inline uintptr_t au_arch_pc(const ucontext_t *uc)
 	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 }
 
+static inline uintptr_t au_arch_sp(const ucontext_t *uc)
+{
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+}
+
 static inline void au_arch_set_pc(ucontext_t *uc, uintptr_t pc)
 {
 	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;

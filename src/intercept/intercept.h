@@ -129,7 +129,8 @@ void au_forked(void);
 
 /* ---- objects of the process ---- */
 
-#define AU_TEXT_MAX 64
+/* As many as a seccomp filter has room for. */
+#define AU_TEXT_MAX 200
 
 struct au_text {
 	uintptr_t start;

@@ -46,19 +46,11 @@ static bool scan_named(const struct dl_phdr_info *o, const char *prefix)
 	return !strncmp(base, prefix, strlen(prefix));
 }
 
+/* What does not fit is not watched: a range must never reach over libc. */
 static void scan_add(struct au_scan *s, struct au_text t)
 {
-	/* The last entry stretches over what does not fit. */
-	if (s->nr == AU_TEXT_MAX) {
-		struct au_text *last = &s->text[AU_TEXT_MAX - 1];
-
-		if (t.start < last->start)
-			last->start = t.start;
-		if (t.end > last->end)
-			last->end = t.end;
-		return;
-	}
-	s->text[s->nr++] = t;
+	if (s->nr < AU_TEXT_MAX)
+		s->text[s->nr++] = t;
 }
 
 static bool scan_inline(const struct dl_phdr_info *o)

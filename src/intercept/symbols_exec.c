@@ -85,27 +85,37 @@ static char *const *exec_env(char *const env[], char **out, char *line)
 
 AU_EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
-	return au_real()->execve(path, argv, EXEC_ENV(env));
+	char *const *e = EXEC_ENV(env);
+
+	return au_real()->execve(path, argv, e);
 }
 
 AU_EXPORT int execv(const char *path, char *const argv[])
 {
-	return au_real()->execve(path, argv, EXEC_ENV(environ));
+	char *const *e = EXEC_ENV(environ);
+
+	return au_real()->execve(path, argv, e);
 }
 
 AU_EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
-	return au_real()->execvpe(file, argv, EXEC_ENV(env));
+	char *const *e = EXEC_ENV(env);
+
+	return au_real()->execvpe(file, argv, e);
 }
 
 AU_EXPORT int execvp(const char *file, char *const argv[])
 {
-	return au_real()->execvpe(file, argv, EXEC_ENV(environ));
+	char *const *e = EXEC_ENV(environ);
+
+	return au_real()->execvpe(file, argv, e);
 }
 
 AU_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
-	return au_real()->fexecve(fd, argv, EXEC_ENV(env));
+	char *const *e = EXEC_ENV(env);
+
+	return au_real()->fexecve(fd, argv, e);
 }
 
 AU_EXPORT int posix_spawn(pid_t *pid, const char *path,
@@ -113,7 +123,9 @@ AU_EXPORT int posix_spawn(pid_t *pid, const char *path,
 			  const posix_spawnattr_t *attr, char *const argv[],
 			  char *const env[])
 {
-	return au_real()->spawn(pid, path, acts, attr, argv, EXEC_ENV(env));
+	char *const *e = EXEC_ENV(env);
+
+	return au_real()->spawn(pid, path, acts, attr, argv, e);
 }
 
 AU_EXPORT int posix_spawnp(pid_t *pid, const char *file,
@@ -121,7 +133,9 @@ AU_EXPORT int posix_spawnp(pid_t *pid, const char *file,
 			   const posix_spawnattr_t *attr, char *const argv[],
 			   char *const env[])
 {
-	return au_real()->spawnp(pid, file, acts, attr, argv, EXEC_ENV(env));
+	char *const *e = EXEC_ENV(env);
+
+	return au_real()->spawnp(pid, file, acts, attr, argv, e);
 }
 
 static size_t exec_args(va_list ap)

@@ -103,8 +103,10 @@ static void trap_foreign(int sig, siginfo_t *info, void *ctx)
 static bool trap_on_sigstack(const ucontext_t *uc)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t stack = (uintptr_t)uc->uc_stack.ss_sp;
 
-	return here - (uintptr_t)uc->uc_stack.ss_sp < uc->uc_stack.ss_size;
+	return here - stack < uc->uc_stack.ss_size &&
+	       au_arch_sp(uc) - stack >= uc->uc_stack.ss_size;
 }
 
 /* Not for the engine: let the application make the call. */
