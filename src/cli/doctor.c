@@ -6,16 +6,21 @@
  * The findings are gathered once, then told in words or as JSON; both must
  * say the same.
  */
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cli/cli.h"
+#include "cli/filter.h"
 #include "cli/json.h"
 #include "cli/preload.h"
 #include "cli/probe.h"
 #include "sys/syscall.h"
+
+/* Far more than a ring takes, and short enough to wait for. */
+#define ENGINE_TRY_S 5
 
 struct doctor {
 	struct probe_kernel kernel;
@@ -24,6 +29,7 @@ struct doctor {
 	unsigned int reasons;
 
 	bool preload_there;
+	bool engine_works;
 	char preload[PATH_MAX];
 	int user_dispatch;
 	int seccomp_trap;
@@ -33,6 +39,32 @@ struct doctor {
 	struct rlimit memlock;
 };
 
+/*
+ * Runs this command again with the engine inside and lets it ask for a ring:
+ * that the file is there does not say that it loads and serves. The kernel is
+ * refused meanwhile, lest it answer in the engine's place.
+ */
+static bool doctor_try_engine(const char *preload)
+{
+	char *const args[] = { (char *)"anyuring", (char *)"doctor",
+			       (char *)"--inside", NULL };
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		alarm(ENGINE_TRY_S);
+		(void)cli_filter_install(SECCOMP_RET_ERRNO | EPERM);
+		setenv("ANYURING_ENGINE", "user", 1);
+		if (!preload_add(preload))
+			au_syscall(SYS_execve, "/proc/self/exe", args, environ);
+		_exit(CLI_FAILED);
+	}
+	if (pid > 0)
+		while (au_syscall(SYS_wait4, pid, &status, 0, NULL) == -EINTR)
+			;
+	return !status;
+}
+
 static void doctor_gather(struct doctor *d)
 {
 	probe_kernel(&d->kernel);
@@ -40,6 +72,7 @@ static void doctor_gather(struct doctor *d)
 	d->kernel_works = probe_kernel_works(&d->kernel);
 	d->reasons = probe_reasons(&d->kernel, &d->sys);
 	d->preload_there = preload_find(d->preload);
+	d->engine_works = d->preload_there && doctor_try_engine(d->preload);
 	d->user_dispatch = probe_user_dispatch();
 	d->seccomp_trap = probe_seccomp_trap();
 	probe_features(d->features);
@@ -49,7 +82,7 @@ static void doctor_gather(struct doctor *d)
 
 static const char *doctor_engine(const struct doctor *d)
 {
-	return d->kernel_works ? "kernel" : d->preload_there ? "user" : "none";
+	return d->kernel_works ? "kernel" : d->engine_works ? "user" : "none";
 }
 
 /* The preload's own choice: dispatch, which spares other calls, comes first. */
@@ -60,16 +93,22 @@ static const char *doctor_trap(const struct doctor *d)
 	return !d->seccomp_trap ? "seccomp" : "none";
 }
 
+static const char *text_engine_fault(const struct doctor *d)
+{
+	return d->preload_there ? "broken" : "missing";
+}
+
 static void text_verdict(const struct doctor *d)
 {
 	if (d->kernel_works)
 		puts("io_uring works here: the kernel serves it.");
-	else if (d->preload_there)
+	else if (d->engine_works)
 		puts("The kernel refuses io_uring here; `anyuring run` makes "
 		     "programs that use it work.");
 	else
-		puts("The kernel refuses io_uring here, and anyuring's engine "
-		     "is not installed.");
+		printf("The kernel refuses io_uring here, and anyuring's "
+		       "engine is %s.\n",
+		       text_engine_fault(d));
 }
 
 static void text_kernel(const struct doctor *d)
@@ -113,11 +152,9 @@ static void text_user(const struct doctor *d)
 	size_t i;
 
 	printf("\nanyuring:       `anyuring run` uses %s\n",
-	       d->kernel_works  ? "the kernel's io_uring" :
-	       d->preload_there ? "its own engine" :
-				  "nothing: no engine");
-	printf("  engine        %s%s\n",
-	       d->preload_there ? "" : "missing: ", d->preload);
+	       d->kernel_works ? "the kernel's io_uring" : "its own engine");
+	printf("  engine        %s: %s\n",
+	       d->engine_works ? "works" : text_engine_fault(d), d->preload);
 	for (i = 0; i < sizeof(trap_text) / sizeof(trap_text[0]); i++)
 		if (!strcmp(trap, trap_text[i][0]))
 			printf("  inline calls  %s\n", trap_text[i][1]);
@@ -204,6 +241,7 @@ static void json_user(struct json *j, const struct doctor *d)
 
 	json_open(j, "user", '{');
 	json_bool(j, "installed", d->preload_there);
+	json_bool(j, "works", d->engine_works);
 	json_string(j, "preload", d->preload);
 	json_string(j, "trap", doctor_trap(d));
 	json_result(j, "user_dispatch", d->user_dispatch);
@@ -219,7 +257,7 @@ static void doctor_json(const struct doctor *d)
 
 	json_open(j, NULL, '{');
 	json_string(j, "version", AU_VERSION);
-	json_bool(j, "works", d->kernel_works || d->preload_there);
+	json_bool(j, "works", d->kernel_works || d->engine_works);
 	json_string(j, "engine", doctor_engine(d));
 	json_kernel(j, d);
 	json_system(j, d);
@@ -233,6 +271,15 @@ static void doctor_json(const struct doctor *d)
 	json_close(j, '}');
 }
 
+/* Not for users: the other half of doctor_try_engine. */
+static int doctor_inside(void)
+{
+	struct probe_kernel k;
+
+	probe_kernel(&k);
+	return probe_kernel_works(&k) ? CLI_OK : CLI_FAILED;
+}
+
 static int doctor_main(int argc, char **argv)
 {
 	struct doctor d;
@@ -240,6 +287,8 @@ static int doctor_main(int argc, char **argv)
 	int at;
 
 	for (at = 1; cli_more_options(argv, &at); at++) {
+		if (cli_option(argv, &at, "inside", NULL))
+			return doctor_inside();
 		if (!cli_option(argv, &at, "json", NULL))
 			return cli_usage(&cli_doctor, "no option '%s'",
 					 argv[at]);

@@ -66,7 +66,7 @@ bool cli_option(char **argv, int *at, const char *name, const char **value)
 	const char *arg = argv[*at] + strlen("--");
 	size_t len = strlen(name);
 
-	if (strncmp(arg, name, len))
+	if (strncmp(arg, name, len) != 0)
 		return false;
 	if (!arg[len]) {
 		if (value) {
@@ -87,7 +87,7 @@ bool cli_more_options(char **argv, int *at)
 
 	if (!arg || arg[0] != '-' || !arg[1])
 		return false;
-	if (strcmp(arg, "--"))
+	if (strcmp(arg, "--") != 0)
 		return true;
 	(*at)++;
 	return false;
@@ -142,6 +142,15 @@ static bool is_help(const char *arg)
 	return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
+/* Among the command's options, not among those of the program it runs. */
+static bool wants_help(char **argv)
+{
+	for (; *argv && **argv == '-' && strcmp(*argv, "--") != 0; argv++)
+		if (is_help(*argv))
+			return true;
+	return false;
+}
+
 static int dispatch(int argc, char **argv)
 {
 	const struct cli_command *cmd;
@@ -161,7 +170,7 @@ static int dispatch(int argc, char **argv)
 		return cli_usage(NULL, "no %s '%s'",
 				 argv[1][0] == '-' ? "option" : "command",
 				 argv[1]);
-	if (argc > 2 && is_help(argv[2])) {
+	if (wants_help(argv + 2)) {
 		fputs(cmd->help, stdout);
 		return CLI_OK;
 	}

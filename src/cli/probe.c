@@ -101,7 +101,7 @@ static long proc_number(const char *path, const char *key)
 		char *end, *at = line + len;
 		long n;
 
-		if (strncmp(line, key, len))
+		if (strncmp(line, key, len) != 0)
 			continue;
 		n = strtol(at, &end, 10);
 		if (end != at)

@@ -176,7 +176,7 @@ static int run_on_user(const struct run *run)
 
 static int run_main(int argc, char **argv)
 {
-	struct run run = { .why = "asked for" };
+	struct run run = { .why = "asked for", .program = argv + 1 };
 	bool nested = preload_is_active();
 	int r = run_parse(&run, argv);
 
