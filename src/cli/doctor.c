@@ -306,7 +306,7 @@ static int doctor_main(int argc, char **argv)
 		doctor_json(&d);
 	else
 		doctor_text(&d);
-	return d.kernel_works || d.preload_there ? CLI_OK : CLI_FAILED;
+	return d.kernel_works || d.engine_works ? CLI_OK : CLI_FAILED;
 }
 
 const struct cli_command cli_doctor = {

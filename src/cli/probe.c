@@ -49,6 +49,14 @@ static int probe_register(int fd, unsigned int *ops)
 	return r;
 }
 
+/* No process has so many; -1 has a meaning of its own to register. */
+#define NO_RING 0x7fffffff
+
+static int served(int result, bool has_ring)
+{
+	return !has_ring && result == -EBADF ? 0 : result;
+}
+
 /*
  * Without a ring the other two calls are still made: a kernel that would
  * serve them answers EBADF, and that tells a sysctl, which refuses only the
@@ -58,15 +66,16 @@ static int kernel_try(void *data)
 {
 	struct io_uring_params params = { 0 };
 	struct probe_kernel *k = data;
-	int fd;
+	int fd = (int)au_syscall(SYS_io_uring_setup, 2, &params);
+	bool has_ring = fd >= 0;
+	int ring = has_ring ? fd : NO_RING;
 
-	k->setup = (int)au_syscall(SYS_io_uring_setup, 2, &params);
-	fd = k->setup;
-	if (k->setup > 0)
-		k->setup = 0;
-	k->enter = (int)au_syscall(SYS_io_uring_enter, fd, 0, 0, 0, NULL, 0);
-	k->reg = probe_register(fd, &k->ops);
-	if (fd >= 0)
+	k->setup = has_ring ? 0 : fd;
+	k->enter = served((int)au_syscall(SYS_io_uring_enter, ring, 0, 0, 0,
+					  NULL, 0),
+			  has_ring);
+	k->reg = served(probe_register(ring, &k->ops), has_ring);
+	if (has_ring)
 		close(fd);
 	return 0;
 }
