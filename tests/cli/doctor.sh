@@ -12,7 +12,7 @@ json()
 	python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 no = [e for e in sys.argv[2:] if not eval(e)]
-sys.exit("\n".join(no))' "$TMP/out" "$@" 2>"$TMP/err" ||
+sys.exit("\n".join(no) or 0)' "$TMP/out" "$@" 2>"$TMP/err" ||
 		fail "JSON: not $(cat "$TMP/err"): $(cat "$TMP/out")"
 }
 
