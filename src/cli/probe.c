@@ -52,10 +52,22 @@ static int probe_register(int fd, unsigned int *ops)
 /* No process has so many; -1 has a meaning of its own to register. */
 #define NO_RING 0x7fffffff
 
-static int served(int result, bool has_ring)
+static int served(int result, int ring)
 {
-	return !has_ring && result == -EBADF ? 0 : result;
+	return ring == NO_RING && result == -EBADF ? 0 : result;
 }
+
+/* The three calls in their order; `next` is the one to try, or under trial. */
+struct kernel_trial {
+	struct probe_kernel k;
+
+	enum {
+		TRY_SETUP,
+		TRY_ENTER,
+		TRY_REGISTER,
+		TRY_DONE
+	} next;
+};
 
 /*
  * Without a ring the other two calls are still made: a kernel that would
@@ -65,30 +77,48 @@ static int served(int result, bool has_ring)
 static int kernel_try(void *data)
 {
 	struct io_uring_params params = { 0 };
-	struct probe_kernel *k = data;
-	int fd = (int)au_syscall(SYS_io_uring_setup, 2, &params);
-	bool has_ring = fd >= 0;
-	int ring = has_ring ? fd : NO_RING;
+	struct kernel_trial *t = data;
+	int fd = -1, ring = NO_RING;
 
-	k->setup = has_ring ? 0 : fd;
-	k->enter = served((int)au_syscall(SYS_io_uring_enter, ring, 0, 0, 0,
-					  NULL, 0),
-			  has_ring);
-	k->reg = served(probe_register(ring, &k->ops), has_ring);
-	if (has_ring)
+	if (t->next == TRY_SETUP) {
+		fd = (int)au_syscall(SYS_io_uring_setup, 2, &params);
+		t->k.setup = fd < 0 ? fd : 0;
+		t->next++;
+	}
+	if (fd >= 0)
+		ring = fd;
+	if (t->next == TRY_ENTER) {
+		t->k.enter = served((int)au_syscall(SYS_io_uring_enter, ring, 0,
+						    0, 0, NULL, 0),
+				    ring);
+		t->next++;
+	}
+	t->k.reg = served(probe_register(ring, &t->k.ops), ring);
+	t->next++;
+	if (fd >= 0)
 		close(fd);
 	return 0;
 }
 
+/* Goes on in a new child behind each call that killed the one before. */
 void probe_kernel(struct probe_kernel *k)
 {
-	int r;
+	struct kernel_trial t = {
+		.k = { CLI_CHILD_DIED, CLI_CHILD_DIED, CLI_CHILD_DIED, 0 },
+		.next = TRY_SETUP,
+	};
 
-	*k = (struct probe_kernel){ CLI_CHILD_DIED, CLI_CHILD_DIED,
-				    CLI_CHILD_DIED, 0 };
-	r = cli_in_child(kernel_try, k, sizeof(*k));
-	if (r && r != CLI_CHILD_DIED)
-		k->setup = k->enter = k->reg = r;
+	while (t.next < TRY_DONE) {
+		int r = cli_in_child(kernel_try, &t, sizeof(t));
+
+		if (r == CLI_CHILD_DIED) {
+			t.next++;
+		} else if (r < 0) {
+			t.k.setup = t.k.enter = t.k.reg = r;
+			break;
+		}
+	}
+	*k = t.k;
 }
 
 bool probe_kernel_works(const struct probe_kernel *k)
