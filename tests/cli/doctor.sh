@@ -41,6 +41,39 @@ expect 1 "$BUILT" deny "$BUILT" doctor --json
 json 'd["user"]["installed"] and not d["user"]["works"] and not d["works"]' \
 	"d['user']['preload'] == '$PRELOAD'"
 
+# Profiles that refuse one call of the three, or kill, and tell of it. Where
+# the kernel has no io_uring to begin with, the rest of the three is unknown.
+EPERM=1
+if "$BARE" run --engine=kernel true 2>/dev/null; then
+	expect 1 "$REFUSE" 426 426 $EPERM "$BARE" doctor --json
+	json 'd["kernel"]["setup"] == d["kernel"]["register"] == "ok"' \
+		'd["kernel"]["enter"] == "EPERM"' \
+		'd["kernel"]["refused_by"] == ["seccomp"]'
+	expect 1 "$REFUSE" 425 425 0 "$BARE" doctor --json
+	json 'd["kernel"]["setup"] == "killed"' \
+		'd["kernel"]["enter"] == d["kernel"]["register"] == "ok"' \
+		'd["kernel"]["refused_by"] == ["seccomp"]'
+	expect 1 "$REFUSE" 425 427 0 "$BARE" run --engine=kernel true
+	one_line
+	says err 'io_uring_setup: killed'
+fi
+
+# The sysctl, as far as it can be imitated: another file in its place.
+sysctl=/proc/sys/kernel/io_uring_disabled
+echo 2 >"$TMP/two"
+if [ -e $sysctl ] && unshare -m mount --bind "$TMP/two" $sysctl 2>/dev/null
+then
+	expect 1 unshare -m sh -c 'mount --bind "$0" "$1" &&
+		exec "$2" 425 425 '$EPERM' "$3" doctor --json' \
+		"$TMP/two" $sysctl "$REFUSE" "$BARE"
+	json '"sysctl" in d["kernel"]["refused_by"]' \
+		'd["system"]["io_uring_disabled"] == 2'
+	expect 1 unshare -m sh -c 'mount --bind "$0" "$1" &&
+		exec "$2" deny "$2" doctor' "$TMP/two" $sysctl "$BARE"
+	says out 'refused by .*kernel.io_uring_disabled'
+	says out 'refused by .*seccomp'
+fi
+
 # Text and status agree with the object, whatever this machine is like.
 "$ANYURING" doctor --json >"$TMP/out"
 status=$?

@@ -3,7 +3,8 @@
 # shellcheck disable=SC2034 # set here, used by who sources this
 # What the tests of the command share. Meson runs them and passes in the
 # environment: ANYURING (the command under test), CALLS and CALLS_STATIC
-# (calls.c), FAKE (a preload that does nothing), MESON and BUILD.
+# (calls.c), REFUSE (refuse.c), FAKE (a preload that does nothing), MESON and
+# BUILD.
 #
 # A copy of the command in a tree of its own stands for the build tree, so that
 # a test may put a preload beside it and take it away again.
