@@ -6,50 +6,29 @@
  * It is run with the system's liburing.so.2 and with the front over the same
  * kernel (same_output.sh); a line that differs is a bug of the front. So it
  * prints no addresses, no descriptors, and nothing that liburing is free to
- * change between releases, such as the ring flags that it adds by itself.
+ * change between releases, such as the ring flags that it adds by itself; nor
+ * does it go where 2.3 had bugs (the newest is what the front follows; see
+ * front_new.c for what came after 2.3).
  * Exits with 77 where the kernel has no io_uring, 1 where a result is wrong
  * whatever the library.
  */
-#include <errno.h>
 #include <liburing.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static int failures;
+#include "front_test.h"
 
-static void say(const char *what, long value)
+static struct io_uring_sqe *next_sqe(struct io_uring *ring)
 {
-	printf("%s: %ld\n", what, value);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+	if (!sqe)
+		MUST(-EAGAIN);
+	return sqe;
 }
-
-#define SAY(expr) say(#expr, (long)(expr))
-
-/* Print, and require what the kernel's own rules make certain. */
-static void expect(const char *what, long value, long wanted)
-{
-	say(what, value);
-	if (value == wanted)
-		return;
-	printf("%s: expected %ld\n", what, wanted);
-	failures++;
-}
-
-#define EXPECT(expr, wanted) expect(#expr, (long)(expr), (wanted))
-
-static void must(const char *what, long value)
-{
-	if (value >= 0)
-		return;
-	printf("%s: %ld\n", what, value);
-	exit(1);
-}
-
-#define MUST(expr) must(#expr, (expr))
 
 static void queue_nops(struct io_uring *ring, unsigned int nr, __u64 first)
 {
@@ -90,6 +69,33 @@ static void cursors(const struct io_uring *ring)
 	       *ring->sq.ktail, *ring->cq.khead, *ring->cq.ktail);
 }
 
+static void try_setup(unsigned int entries, unsigned int flags)
+{
+	struct io_uring_params p = { .flags = flags, .cq_entries = 16 };
+	struct io_uring ring;
+	int ret;
+
+	ret = io_uring_queue_init_params(entries, &ring, &p);
+	printf("init %u flags %#x: %d\n", entries, flags, ret);
+	if (!ret) {
+		printf("sq %u mask %u cq %u mask %u features %#x\n",
+		       ring.sq.ring_entries, ring.sq.ring_mask,
+		       ring.cq.ring_entries, ring.cq.ring_mask, ring.features);
+		SAY(*ring.sq.kring_entries == ring.sq.ring_entries);
+		SAY(*ring.cq.kring_entries == ring.cq.ring_entries);
+		queue_nops(&ring, 3, 7);
+		SAY(io_uring_submit(&ring));
+		drain(&ring);
+		EXPECT(io_uring_ring_dontfork(&ring), 0);
+		io_uring_queue_exit(&ring);
+	}
+	/* 2.3 leaves the SQ array out of a clamped size. */
+	if (entries <= 32768) {
+		SAY(io_uring_mlock_size(entries, flags));
+		SAY(io_uring_mlock_size_params(entries, &p));
+	}
+}
+
 static void test_setup(void)
 {
 	static const unsigned int flags[] = {
@@ -109,36 +115,10 @@ static void test_setup(void)
 	struct io_uring ring;
 	unsigned int f, e;
 
-	for (f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
-		for (e = 0; e < sizeof(entries) / sizeof(entries[0]); e++) {
-			struct io_uring_params p = {
-				.flags = flags[f],
-				.cq_entries = 16,
-			};
-			int ret = io_uring_queue_init_params(entries[e], &ring,
-							     &p);
+	for (f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+		for (e = 0; e < sizeof(entries) / sizeof(entries[0]); e++)
+			try_setup(entries[e], flags[f]);
 
-			printf("init %u flags %#x: %d", entries[e], flags[f],
-			       ret);
-			if (!ret) {
-				printf(" sq %u mask %u cq %u mask %u ksq %u "
-				       "kcq %u features %#x",
-				       ring.sq.ring_entries, ring.sq.ring_mask,
-				       ring.cq.ring_entries, ring.cq.ring_mask,
-				       *ring.sq.kring_entries,
-				       *ring.cq.kring_entries, ring.features);
-				queue_nops(&ring, 3, 7);
-				printf(" submit %d\n", io_uring_submit(&ring));
-				drain(&ring);
-				SAY(io_uring_ring_dontfork(&ring));
-				io_uring_queue_exit(&ring);
-			}
-			printf("\n");
-			printf("mlock %zd %zd\n",
-			       io_uring_mlock_size(entries[e], flags[f]),
-			       io_uring_mlock_size_params(entries[e], &p));
-		}
-	}
 	memset(&ring, 0, sizeof(ring));
 	EXPECT(io_uring_ring_dontfork(&ring), -EINVAL);
 }
@@ -166,7 +146,7 @@ static void test_bare_calls(void)
 	EXPECT(io_uring_enter(-1, 0, 0, 0, NULL), -EBADF);
 	EXPECT(io_uring_enter(0, 1, 0, 0, NULL), -EOPNOTSUPP);
 	EXPECT(io_uring_register(fd, 250, NULL, 0), -EINVAL);
-	EXPECT(io_uring_register(-1, IORING_REGISTER_PROBE, NULL, 0), -EBADF);
+	SAY(io_uring_register(-1, IORING_REGISTER_PROBE, NULL, 0));
 	EXPECT(io_uring_setup(0, &p), -EINVAL);
 	EXPECT(io_uring_queue_mmap(-1, &p, &ring), -EBADF);
 	io_uring_queue_mmap(fd, &p, &ring);
@@ -202,7 +182,7 @@ static void test_submit(struct io_uring *ring)
 
 	/* The first entry fails, which ends the batch early. */
 	queue_nops(ring, 1, 400);
-	io_uring_get_sqe(ring)->opcode = 255;
+	next_sqe(ring)->opcode = 255;
 	queue_nops(ring, 2, 401);
 	SAY(io_uring_submit(ring));
 	cursors(ring);
@@ -300,7 +280,7 @@ static void test_sqpoll(void)
 	if (ret)
 		return;
 	for (i = 0; i < 3; i++) {
-		struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+		struct io_uring_sqe *sqe = next_sqe(&ring);
 
 		io_uring_prep_nop(sqe);
 		sqe->user_data = 700 + i;
@@ -371,7 +351,7 @@ static void test_buffers(struct io_uring *ring)
 	EXPECT(io_uring_register_buffers(ring, iov, 4), 0);
 	EXPECT(io_uring_register_buffers(ring, iov, 4), -EBUSY);
 	EXPECT(io_uring_unregister_buffers(ring), 0);
-	EXPECT(io_uring_register_buffers(ring, NULL, 0), -EINVAL);
+	SAY(io_uring_register_buffers(ring, NULL, 0));
 	EXPECT(io_uring_register_buffers_sparse(ring, 4), 0);
 	SAY(io_uring_register_buffers_update_tag(ring, 1, iov, tags, 3));
 	SAY(io_uring_register_buffers_update_tag(ring, 3, iov, tags, 3));
@@ -484,10 +464,8 @@ static void test_ring_fd(void)
 
 	printf("-- registered ring fd\n");
 	MUST(io_uring_queue_init(4, &ring, 0));
-	EXPECT(io_uring_unregister_ring_fd(&ring), -EINVAL);
 	EXPECT(io_uring_register_ring_fd(&ring), 1);
 	SAY(ring.enter_ring_fd);
-	EXPECT(io_uring_register_ring_fd(&ring), -EEXIST);
 	queue_nops(&ring, 2, 940);
 	EXPECT(io_uring_submit(&ring), 2);
 	EXPECT(io_uring_wait_cqe(&ring, &cqe), 0);
@@ -533,7 +511,7 @@ static void test_buf_ring(struct io_uring *ring)
 
 	MUST(pipe(pipefd));
 	SAY(write(pipefd[1], "hello", 5));
-	sqe = io_uring_get_sqe(ring);
+	sqe = next_sqe(ring);
 	io_uring_prep_read(sqe, pipefd[0], NULL, sizeof(data), 0);
 	sqe->flags |= IOSQE_BUFFER_SELECT;
 	sqe->buf_group = 7;
@@ -547,8 +525,6 @@ static void test_buf_ring(struct io_uring *ring)
 	EXPECT(io_uring_unregister_buf_ring(ring, 7), 0);
 	reg.ring_entries = 7;
 	EXPECT(io_uring_register_buf_ring(ring, &reg, 0), -EINVAL);
-	reg.ring_entries = 8;
-	SAY(io_uring_register_buf_ring(ring, &reg, 0x8000));
 	munmap(br, 4096);
 }
 
@@ -566,7 +542,7 @@ static void test_sync_cancel(struct io_uring *ring)
 	reg.timeout.tv_sec = -1;
 	reg.timeout.tv_nsec = -1;
 	EXPECT(io_uring_register_sync_cancel(ring, &reg), -ENOENT);
-	sqe = io_uring_get_sqe(ring);
+	sqe = next_sqe(ring);
 	io_uring_prep_poll_add(sqe, pipefd[0], 1);
 	sqe->user_data = 960;
 	SAY(io_uring_submit(ring));
@@ -599,10 +575,7 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ret = io_uring_queue_init(8, &ring, 0);
-	if (ret == -ENOSYS || ret == -EPERM || ret == -EACCES) {
-		printf("no io_uring in this kernel: %d\n", ret);
-		return 77;
-	}
+	skip_without_ring(ret);
 	MUST(ret);
 	test_setup();
 	test_bare_calls();
@@ -622,7 +595,5 @@ int main(void)
 	test_errno(&ring);
 	cursors(&ring);
 	io_uring_queue_exit(&ring);
-	if (failures)
-		printf("%d results are wrong\n", failures);
-	return failures != 0;
+	return finish();
 }
