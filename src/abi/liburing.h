@@ -124,6 +124,8 @@ AU_ASSERT_OFFSET(io_uring, int_flags, 208);
 AU_ASSERT_SIZE(io_uring, 216);
 #endif
 
+/* liburing's names, the reserved ones among them, are not ours to choose. */
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
 #pragma GCC visibility push(default)
 
 /* setup.c */
@@ -295,5 +297,6 @@ int io_uring_register(unsigned int fd, unsigned int opcode, const void *arg,
 		      unsigned int nr_args);
 
 #pragma GCC visibility pop
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 #endif

@@ -109,33 +109,32 @@ struct io_uring_sqe *io_uring_get_sqe(struct io_uring *ring)
 }
 
 static inline int submit(struct io_uring *ring, unsigned int wait_nr,
-			 bool get_events)
+			 unsigned int flags)
 {
 	unsigned int nr = sq_flush(ring);
-	unsigned int flags = front_enter_flags(ring);
-	bool cq_enter = wait_nr || get_events || cq_needs_enter(ring);
 
-	if (!sq_needs_enter(ring, nr, &flags) && !cq_enter)
-		return (int)nr;
-	if (cq_enter)
+	if (wait_nr || cq_needs_enter(ring))
 		flags |= IORING_ENTER_GETEVENTS;
+	if (!sq_needs_enter(ring, nr, &flags) && !flags)
+		return (int)nr;
 	return anyuring_enter((unsigned int)ring->enter_ring_fd, nr, wait_nr,
-			      flags, NULL, FRONT_SIGSET_SIZE);
+			      flags | front_enter_flags(ring), NULL,
+			      FRONT_SIGSET_SIZE);
 }
 
 int io_uring_submit(struct io_uring *ring)
 {
-	return submit(ring, 0, false);
+	return submit(ring, 0, 0);
 }
 
 int io_uring_submit_and_wait(struct io_uring *ring, unsigned int wait_nr)
 {
-	return submit(ring, wait_nr, false);
+	return submit(ring, wait_nr, 0);
 }
 
 int io_uring_submit_and_get_events(struct io_uring *ring)
 {
-	return submit(ring, 0, true);
+	return submit(ring, 0, IORING_ENTER_GETEVENTS);
 }
 
 static inline int enter_for(struct io_uring *ring, unsigned int flags)
@@ -233,27 +232,22 @@ static int get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe_ptr,
 	int error = 0;
 
 	for (;;) {
-		unsigned int flags = front_enter_flags(ring);
-		bool enter = false;
+		unsigned int flags = 0;
 		int ret;
 
 		cqe = cq_first(ring, &available);
-		if (!cqe && !wait_nr && !nr) {
+		if (available < wait_nr) {
+			flags = IORING_ENTER_GETEVENTS | wait_flags;
+		} else if (!cqe && !nr) {
 			/* Nothing to hand in and nothing to wait for: enter
 			 * at most once, to let the server post. */
 			if (entered || !cq_needs_enter(ring)) {
 				error = -EAGAIN;
 				break;
 			}
-			enter = true;
+			flags = IORING_ENTER_GETEVENTS | wait_flags;
 		}
-		if (wait_nr > available || enter) {
-			flags |= IORING_ENTER_GETEVENTS | wait_flags;
-			enter = true;
-		}
-		if (sq_needs_enter(ring, nr, &flags))
-			enter = true;
-		if (!enter)
+		if (!sq_needs_enter(ring, nr, &flags) && !flags)
 			break;
 		if (entered && wait_has_timeout(wait_flags, arg)) {
 			if (!cqe)
@@ -261,6 +255,7 @@ static int get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe_ptr,
 			break;
 		}
 
+		flags |= front_enter_flags(ring);
 		ret = anyuring_enter((unsigned int)ring->enter_ring_fd, nr,
 				     wait_nr, flags, arg,
 				     wait_arg_size(wait_flags));

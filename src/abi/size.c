@@ -116,7 +116,7 @@ ssize_t io_uring_mlock_size_params(unsigned int entries,
 	struct io_uring ring;
 
 	memset(&trial, 0, sizeof(trial));
-	if (!io_uring_queue_init_params(entries, &ring, &trial))
+	if (au_front_queue_init(entries, &ring, &trial, NULL, 0) >= 0)
 		au_front_queue_exit(&ring);
 	if (trial.features & IORING_FEAT_NATIVE_WORKERS)
 		return 0;

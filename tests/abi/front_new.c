@@ -177,7 +177,8 @@ static void test_init_mem(void)
 	struct io_uring rings[3];
 	struct io_uring_params p;
 	char *memory;
-	int i, ret;
+	size_t i;
+	int ret;
 
 	printf("-- init mem\n");
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,

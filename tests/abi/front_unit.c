@@ -19,7 +19,7 @@
 #include "anyuring.h"
 
 #define SQ_ENTRIES 8U
-#define CQ_ENTRIES 16U
+#define CQ_ENTRIES 16UL
 #define FAKE_FD    41
 #define FAKE_INDEX 5
 
