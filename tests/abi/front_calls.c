@@ -12,6 +12,7 @@
  * Exits with 77 where the kernel has no io_uring, 1 where a result is wrong
  * whatever the library.
  */
+#include <dlfcn.h>
 #include <liburing.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -191,6 +192,28 @@ static void test_submit(struct io_uring *ring)
 	drain(ring);
 	EXPECT(io_uring_sqring_wait(ring), 0);
 	SAY(__io_uring_sqring_wait(ring));
+}
+
+typedef struct io_uring_sqe *(*get_sqe_fn)(struct io_uring *ring);
+
+/* Programs built before 2.2 call what has been inlined since. */
+static void test_old_get_sqe(struct io_uring *ring)
+{
+	get_sqe_fn get_sqe =
+		(get_sqe_fn)dlsym(RTLD_DEFAULT, "io_uring_get_sqe");
+	struct io_uring_sqe *sqe;
+	unsigned int nr = 0;
+
+	printf("-- old get_sqe\n");
+	if (!get_sqe)
+		MUST(-ENOENT);
+	while ((sqe = get_sqe(ring))) {
+		io_uring_prep_nop(sqe);
+		sqe->user_data = 450 + nr++;
+	}
+	EXPECT(nr, 8);
+	EXPECT(io_uring_submit(ring), 8);
+	drain(ring);
 }
 
 static void test_wait(struct io_uring *ring)
@@ -580,6 +603,7 @@ int main(void)
 	test_setup();
 	test_bare_calls();
 	test_submit(&ring);
+	test_old_get_sqe(&ring);
 	test_wait(&ring);
 	test_overflow();
 	test_sqpoll();
