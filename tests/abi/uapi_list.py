@@ -4,11 +4,12 @@
 
 usage: uapi_list.py OURS THEIRS OUTPUT COMPILER...
 
-THEIRS is named as in an #include; the compiler knows where it is.
-Writes one line a name, to be expanded by uapi_probe.c: VALUE(name) for macros
-and enumerators, SIZE(struct), FIELD(struct, member) and, for arrays without a
-bound, FLEX(struct, member). Only text is read here; what a name is worth says
-the compiler, which sees each header by itself.
+THEIRS is named as in an #include; the compiler knows where it is. Writes one
+line a name, to be expanded by uapi_probe.c: VALUE(name) for macros and
+enumerators, SIZE(struct), FIELD(struct, member) and, for arrays without a
+bound, FLEX(struct, member); what only THEIRS has, as comments. Only text is
+read here; what a name is worth says the compiler, which sees each header by
+itself.
 """
 import re
 import subprocess
@@ -100,10 +101,10 @@ def main():
                 flex = ours[struct][name] or theirs[struct][name]
                 kind = 'FLEX' if flex else 'FIELD'
                 print(f'{kind}({struct}, {name})', file=out)
-    for name in sorted(theirs_values - ours_values):
-        print(f'only theirs: {name}')
-    for name in sorted(theirs.keys() - ours.keys()):
-        print(f'only theirs: struct {name}')
+        for name in sorted(theirs_values - ours_values):
+            print(f'/* only theirs: {name} */', file=out)
+        for name in sorted(theirs.keys() - ours.keys()):
+            print(f'/* only theirs: struct {name} */', file=out)
 
 
 main()
