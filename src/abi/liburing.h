@@ -49,7 +49,7 @@ struct io_uring_sq {
 	unsigned int ring_mask; /* 2.3: copies of the two above */
 	unsigned int ring_entries;
 
-	unsigned int sqes_sz; /* 2.6 */
+	unsigned int sqes_sz; /* 2.14 */
 	unsigned int pad;
 };
 
@@ -78,7 +78,7 @@ struct io_uring {
 	unsigned int flags; /* IORING_SETUP_*, as granted */
 	int ring_fd; /* -1 once closed or if never there */
 
-	unsigned int features; /* 2.1 */
+	unsigned int features;
 	int enter_ring_fd; /* 2.2: ring_fd, or the registered index */
 	uint8_t int_flags; /* 2.2: ours alone, see front.h */
 	uint8_t pad[3];
