@@ -389,6 +389,18 @@ int io_uring_set_iowait(struct io_uring *ring, bool enable_iowait)
 	return 0;
 }
 
+/* Pointers to `nr` CQEs that lie in one run, `step` apart. */
+static inline struct io_uring_cqe **peek_run(struct io_uring_cqe **cqes,
+					     struct io_uring_cqe *cqe,
+					     size_t step, unsigned int nr)
+{
+	struct io_uring_cqe **end = cqes + nr;
+
+	for (; cqes != end; cqe += step)
+		*cqes++ = cqe;
+	return cqes;
+}
+
 /* Up to `count` CQEs of a ring whose entries all have one size. */
 static unsigned int peek_uniform(const struct io_uring *ring,
 				 struct io_uring_cqe **cqes, unsigned int count)
@@ -396,14 +408,18 @@ static unsigned int peek_uniform(const struct io_uring *ring,
 	const struct io_uring_cq *cq = &ring->cq;
 	unsigned int head = *cq->khead;
 	unsigned int ready = au_load_acquire(cq->ktail) - head;
-	unsigned int shift = !!(ring->flags & IORING_SETUP_CQE32);
-	unsigned int mask = cq->ring_mask;
-	unsigned int i;
+	size_t step = ring->flags & IORING_SETUP_CQE32 ? 2 : 1;
+	unsigned int first = head & cq->ring_mask;
+	unsigned int to_wrap = cq->ring_mask + 1 - first;
 
 	if (count > ready)
 		count = ready;
-	for (i = 0; i < count; i++)
-		cqes[i] = &cq->cqes[(size_t)((head + i) & mask) << shift];
+	if (__builtin_expect(count <= to_wrap, 1)) {
+		peek_run(cqes, cq->cqes + first * step, step, count);
+	} else {
+		cqes = peek_run(cqes, cq->cqes + first * step, step, to_wrap);
+		peek_run(cqes, cq->cqes, step, count - to_wrap);
+	}
 	return count;
 }
 
