@@ -10,7 +10,7 @@
 #define au_unlikely(x) __builtin_expect(!!(x), 0)
 
 #define au_container_of(ptr, type, member) \
-	((type *)((char *)(ptr) - offsetof(type, member)))
+	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 
 #define AU_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define AU_CACHELINE 64

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* The process makes its first ring. */
+void au_hooks_activate(void);
+
 /* True once the process has made a ring: a relaxed load, for fast guards. */
 bool au_hooks_active(void);
 

@@ -82,3 +82,12 @@ int au_fd_identify(int fd, struct au_fd_id *id)
 	id->ino = st.st_ino;
 	return 0;
 }
+
+void au_fd_close_all_hidden(void)
+{
+	for (int i = 0; i < FD_HIDDEN_MAX / 64; i++) {
+		while (fd_hidden_bits[i])
+			au_fd_close_hidden(i * 64 +
+					   __builtin_ctzll(fd_hidden_bits[i]));
+	}
+}

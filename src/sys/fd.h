@@ -24,6 +24,9 @@ void au_fd_close_hidden(int fd);
 
 bool au_fd_hidden(int fd);
 
+/* The child of a fork lets go of what serves its parent. */
+void au_fd_close_all_hidden(void);
+
 /* A file's identity. */
 struct au_fd_id {
 	uint64_t dev, ino;

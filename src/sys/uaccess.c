@@ -130,10 +130,11 @@ static int copy_slow(long nr, void *local, uint64_t remote, size_t n)
 {
 	struct iovec l = { .iov_base = local, .iov_len = n };
 	struct iovec r = { .iov_base = au_ptr(remote), .iov_len = n };
-	long got;
+	long got, pid;
 
 	if (!au_load_relaxed(&uaccess_no_vm)) {
-		got = au_syscall(nr, au_syscall(SYS_getpid), &l, 1, &r, 1, 0);
+		pid = au_syscall(SYS_getpid);
+		got = au_syscall(nr, pid, &l, 1, &r, 1, 0);
 		if (got == (long)n)
 			return 0;
 		if (got != -ENOSYS && got != -EPERM)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Completion: CQEs, overflow, and what a request's end sets free (its chain,
+ * counted timeouts, drained requests). Everything here runs with the ring's
+ * lock held, by whichever thread holds it.
+ */
+#include "core/complete.h"
+
+#include <stdlib.h>
+#include "core/housekeeper.h"
+#include "core/issue.h"
+#include "core/notify.h"
+#include "core/op.h"
+#include "core/register.h"
+
+static void cqe_overflow(struct au_ring *ring, uint64_t user_data, int32_t res,
+			 uint32_t flags, const uint64_t *extra)
+{
+	struct au_overflow *o = malloc(sizeof(*o));
+
+	if (!o) {
+		/* What the kernel does when it cannot keep it either. */
+		AU_WRITE_ONCE(ring->shared->cq_overflow,
+			      ring->shared->cq_overflow + 1);
+		return;
+	}
+	o->user_data = user_data;
+	o->res = res;
+	o->flags = flags;
+	o->extra[0] = extra ? extra[0] : 0;
+	o->extra[1] = extra ? extra[1] : 0;
+	au_slist_push(&ring->overflow, &o->node);
+	if (!ring->nr_overflow++)
+		au_fetch_or(&ring->shared->sq_flags, IORING_SQ_CQ_OVERFLOW);
+}
+
+/* False if the CQ is full. */
+static bool cqe_write(struct au_ring *ring, uint64_t user_data, int32_t res,
+		      uint32_t flags, const uint64_t *extra)
+{
+	struct io_uring_cqe *cqe;
+
+	if (ring->cq_tail - ring->cq_head_seen >= ring->cq_entries) {
+		/* pairs with the application's release of the head */
+		ring->cq_head_seen = au_load_acquire(&ring->shared->cq_head);
+		if (ring->cq_tail - ring->cq_head_seen >= ring->cq_entries)
+			return false;
+	}
+	cqe = &ring->cqes[(ring->cq_tail++ & ring->cq_mask)
+			  << ring->cqe_shift];
+	cqe->user_data = user_data;
+	cqe->res = res;
+	cqe->flags = flags;
+	if (ring->cqe_shift) {
+		cqe->big_cqe[0] = extra ? extra[0] : 0;
+		cqe->big_cqe[1] = extra ? extra[1] : 0;
+	}
+	return true;
+}
+
+void au_cqe_post_slow(struct au_ring *ring, uint64_t user_data, int32_t res,
+		      uint32_t flags, const uint64_t *extra)
+{
+	/* Behind what overflowed before, or the order would change. */
+	if (ring->nr_overflow ||
+	    !cqe_write(ring, user_data, res, flags, extra))
+		cqe_overflow(ring, user_data, res, flags, extra);
+}
+
+void au_cq_flush_overflow(struct au_ring *ring)
+{
+	while (ring->nr_overflow) {
+		struct au_overflow *o = au_container_of(ring->overflow.head,
+							struct au_overflow,
+							node);
+
+		if (!cqe_write(ring, o->user_data, o->res, o->flags, o->extra))
+			return;
+		au_slist_pop(&ring->overflow);
+		free(o);
+		if (!--ring->nr_overflow)
+			au_fetch_and(&ring->shared->sq_flags,
+				     ~IORING_SQ_CQ_OVERFLOW);
+	}
+}
+
+void au_cq_commit_slow(struct au_ring *ring)
+{
+	if (ring->nr_followers) {
+		au_fetch_add(&ring->cq_seq, 1);
+		au_notify_followers(ring);
+	}
+	if (ring->has_leader)
+		au_ring_kick(ring);
+	if (ring->eventfd >= 0 && !ring->eventfd_async)
+		au_notify_eventfd(ring);
+	if (ring->watched)
+		au_notify_readable(ring);
+}
+
+void au_cq_update_notify(struct au_ring *ring)
+{
+	ring->notify = ring->nr_followers || ring->has_leader ||
+		       ring->eventfd >= 0 || ring->watched;
+}
+
+/* A CQE of the request, with what it carries. */
+static void req_post(struct au_ring *ring, struct au_req *req)
+{
+	if (req->flags & AU_REQ_F_CQE32)
+		au_cqe_post_slow(ring, req->user_data, req->res, req->cqe_flags,
+				 req->extra);
+	else
+		au_cqe_post(ring, req->user_data, req->res, req->cqe_flags);
+}
+
+bool au_req_post_more(struct au_ring *ring, struct au_req *req, int res,
+		      uint32_t flags)
+{
+	if (ring->nr_overflow ||
+	    !cqe_write(ring, req->user_data, res, flags | IORING_CQE_F_MORE,
+		       NULL))
+		return false;
+	return true;
+}
+
+void au_req_complete_slow(struct au_ring *ring, struct au_req *req)
+{
+	struct au_req *next = NULL;
+
+	if (!(req->flags & AU_REQ_F_CQE_SKIP))
+		req_post(ring, req);
+	if (req->flags & (AU_REQ_F_LINKS | AU_REQ_F_FAIL |
+			  AU_REQ_F_ARM_LTIMEOUT | AU_REQ_F_LINK_TIMEOUT))
+		next = au_links_next(ring, req);
+	if (req->flags & AU_REQ_F_NEED_CLEANUP)
+		au_ops_cold[req->opcode].cleanup(req);
+	if (req->flags & AU_REQ_F_NODE_FILE)
+		au_node_put(ring, req->file_node);
+	if (req->flags & AU_REQ_F_HIDDEN_FD)
+		au_fd_close_hidden(req->fd);
+	if (req->flags & AU_REQ_F_NODE_BUF)
+		au_node_put(ring, req->buf_node);
+	ring->nr_inflight--;
+	au_req_free(ring, req);
+	if (next)
+		au_req_queue(ring, next);
+}
+
+void au_ring_after_complete(struct au_ring *ring)
+{
+	if (au_unlikely(ring->run_counted))
+		ring->run_counted(ring);
+	if (au_unlikely(ring->nr_deferred))
+		au_drain_run(ring);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io_uring_enter(2): submit, then wait. The order of checks is the kernel's:
+ * flags, descriptor, disabled ring, submission; a submission that consumed
+ * fewer SQEs than asked for does not wait; what waiting returns counts only if
+ * nothing was submitted.
+ */
+#include "core/enter.h"
+
+#include <errno.h>
+#include <time.h>
+#include "anyuring.h"
+#include "core/complete.h"
+#include "core/housekeeper.h"
+#include "core/issue.h"
+#include "core/notify.h"
+#include "core/register.h"
+#include "core/sqpoll.h"
+#include "core/submit.h"
+#include "core/wait.h"
+#include "sys/clock.h"
+#include "sys/uaccess.h"
+
+#define ENTER_FLAGS                                                      \
+	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP |              \
+	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |                  \
+	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER)
+
+/* What the caller's argument said. */
+struct enter_arg {
+	struct au_wait wait;
+	sigset_t sigmask;
+};
+
+static int arg_sigmask(struct enter_arg *a, uint64_t ptr, size_t size)
+{
+	if (!ptr)
+		return 0;
+	if (size != _NSIG / 8)
+		return -EINVAL;
+	sigemptyset(&a->sigmask);
+	if (au_copy_from_user(&a->sigmask, ptr, size))
+		return -EFAULT;
+	a->wait.sigmask = &a->sigmask;
+	return 0;
+}
+
+static uint64_t arg_deadline(struct au_ring *ring, unsigned int flags,
+			     const struct au_timespec *ts)
+{
+	uint64_t ns = au_timespec_ns(ts), now = au_now_ns();
+
+	if (!(flags & IORING_ENTER_ABS_TIMER))
+		return au_ns_add(now, ns);
+	/* On the ring's clock: how far ahead is that? */
+	if (ring->clockid != CLOCK_MONOTONIC) {
+		uint64_t there = au_clock_ns(ring->clockid);
+
+		return ns <= there ? now : au_ns_add(now, ns - there);
+	}
+	return ns;
+}
+
+static au_cold int arg_ext(struct au_ring *ring, struct enter_arg *a,
+			   unsigned int flags, const void *argp, size_t argsz)
+{
+	struct io_uring_getevents_arg ext;
+	struct au_timespec ts;
+	int r;
+
+	if (argsz != sizeof(ext))
+		return -EINVAL;
+	if (au_copy_from_user(&ext, (uintptr_t)argp, sizeof(ext)))
+		return -EFAULT;
+	r = arg_sigmask(a, ext.sigmask, ext.sigmask_sz);
+	if (r < 0)
+		return r;
+	if (ext.min_wait_usec)
+		a->wait.min_wait_ns =
+			au_now_ns() + ext.min_wait_usec * AU_NSEC_PER_USEC;
+	if (ext.ts) {
+		if (au_copy_from_user(&ts, ext.ts, sizeof(ts)))
+			return -EFAULT;
+		a->wait.deadline_ns = arg_deadline(ring, flags, &ts);
+	}
+	return 0;
+}
+
+static int enter_wait(struct au_ring *ring, unsigned int min_complete,
+		      unsigned int flags, const void *argp, size_t argsz)
+{
+	struct enter_arg a;
+	int r;
+
+	a.wait = (struct au_wait){ .min_complete = min_complete,
+				   .deadline_ns = AU_NSEC_FOREVER };
+	if (flags & IORING_ENTER_EXT_ARG)
+		r = arg_ext(ring, &a, flags, argp, argsz);
+	else
+		r = arg_sigmask(&a, (uintptr_t)argp, argsz);
+	if (au_unlikely(r < 0))
+		return r;
+	return au_ring_wait(ring, &a.wait);
+}
+
+/* May this thread submit to, or with DEFER_TASKRUN wait on, the ring? */
+static bool enter_is_owner(struct au_ring *ring)
+{
+	return !(ring->setup_flags & IORING_SETUP_SINGLE_ISSUER) ||
+	       ring->owner_tid == au_gettid();
+}
+
+static int enter_submit(struct au_ring *ring, unsigned int to_submit,
+			unsigned int flags)
+{
+	if (au_unlikely(ring->sqpoll)) {
+		au_sqpoll_enter(ring, flags);
+		return (int)to_submit;
+	}
+	if (!to_submit)
+		return 0;
+	if (au_unlikely(!enter_is_owner(ring)))
+		return -EEXIST;
+	return au_submit_sqes(ring, to_submit);
+}
+
+/* Lock held: everything between it being taken and given back. */
+static int enter_locked(struct au_ring *ring, unsigned int to_submit,
+			unsigned int min_complete, unsigned int flags,
+			const void *argp, size_t argsz)
+{
+	int r, wait;
+
+	if (au_unlikely(ring->disabled))
+		return -EBADFD;
+	r = enter_submit(ring, to_submit, flags);
+	if (au_unlikely(r < 0) || (uint32_t)r != to_submit)
+		return r;
+	if (!(flags & IORING_ENTER_GETEVENTS)) {
+		/* The kernel would run task work on its way out. */
+		if (!au_ring_defer(ring) && !ring->sqpoll)
+			au_ring_run(ring);
+		return r;
+	}
+	if (au_ring_defer(ring) && au_unlikely(!enter_is_owner(ring)))
+		return r ? r : -EEXIST;
+	wait = enter_wait(ring, min_complete, flags, argp, argsz);
+	return r ? r : wait;
+}
+
+int au_enter(struct au_ring *ring, unsigned int to_submit,
+	     unsigned int min_complete, unsigned int flags, const void *argp,
+	     size_t argsz)
+{
+	int r;
+
+	if (!au_ring_lock_alive(ring))
+		return -EBADF;
+	ring->nr_inside++;
+	ring->enter_seq++;
+	r = enter_locked(ring, to_submit, min_complete, flags, argp, argsz);
+	ring->nr_inside--;
+	if (au_unlikely(ring->readable))
+		au_notify_sync(ring);
+	au_housekeeper_attend(ring);
+	if (au_unlikely(ring->closing))
+		au_ring_maybe_destroy(ring);
+	au_ring_unlock(ring);
+	return r;
+}
+
+int anyuring_enter(unsigned int fd, unsigned int to_submit,
+		   unsigned int min_complete, unsigned int flags,
+		   const void *arg, size_t argsz)
+{
+	struct au_ring *ring;
+	int r;
+
+	if (au_unlikely(flags & ~(unsigned int)ENTER_FLAGS))
+		return -EINVAL;
+	if (flags & IORING_ENTER_REGISTERED_RING)
+		ring = au_ring_by_index(fd, &r);
+	else
+		ring = au_ring_lookup(fd, &r);
+	if (au_unlikely(!ring))
+		return r;
+	return au_enter(ring, to_submit, min_complete, flags, arg, argsz);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/hooks.h"
+
+#include <pthread.h>
+#include "anyuring.h"
+#include "base/atomic.h"
+#include "core/complete.h"
+#include "core/housekeeper.h"
+#include "core/issue.h"
+#include "core/notify.h"
+#include "core/register.h"
+#include "core/ring.h"
+#include "sys/fd.h"
+#include "sys/syscall.h"
+
+static int hooks_active;
+
+bool au_hooks_active(void)
+{
+	return au_load_relaxed(&hooks_active);
+}
+
+void au_hooks_activate(void)
+{
+	if (au_likely(au_load_relaxed(&hooks_active)) ||
+	    au_xchg(&hooks_active, 1))
+		return;
+	pthread_atfork(NULL, NULL, au_hooks_fork_child);
+}
+
+bool au_hooks_fd_hidden(int fd)
+{
+	return au_hooks_active() && au_fd_hidden(fd);
+}
+
+/* Ring lock held. */
+static void fd_closing(struct au_ring *ring, int fd)
+{
+	if ((uint32_t)fd < ring->hints_max)
+		ring->hints[fd] = 0;
+	au_poller_fd_closing(ring, fd);
+	au_workers_fd_closing(ring, fd);
+}
+
+void au_hooks_fd_closing(int fd)
+{
+	if (!au_hooks_active() || fd < 0)
+		return;
+	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
+		if (!AU_READ_ONCE(r->alive) || !au_ring_lock_alive(r))
+			continue;
+		fd_closing(r, fd);
+		au_ring_unlock(r);
+	}
+}
+
+void au_ring_fd_closing(struct au_ring *ring, int fd)
+{
+	fd_closing(ring, fd);
+	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
+		if (r == ring || !AU_READ_ONCE(r->alive) ||
+		    !au_trylock(&r->lock))
+			continue;
+		if (r->alive)
+			fd_closing(r, fd);
+		au_ring_unlock(r);
+	}
+}
+
+void au_hooks_fd_closed(int fd)
+{
+	struct au_ring *ring;
+
+	if (!au_hooks_active() || fd < 0)
+		return;
+	ring = au_ring_lookup_fast((unsigned int)fd);
+	if (!ring)
+		return;
+	au_ring_map_fd((unsigned int)fd, NULL);
+	if (!au_ring_lock_alive(ring))
+		return;
+	if (ring->ring_fd == fd)
+		ring->ring_fd = -1;
+	au_ring_check_closed(ring);
+	au_ring_unlock(ring);
+}
+
+void au_hooks_fd_watched(int fd)
+{
+	struct au_ring *ring;
+
+	if (!au_hooks_active() || fd < 0)
+		return;
+	ring = au_ring_lookup_fast((unsigned int)fd);
+	if (!ring || !au_ring_lock_alive(ring))
+		return;
+	ring->watched = true;
+	if (ring->ring_fd < 0)
+		ring->ring_fd = fd;
+	au_cq_update_notify(ring);
+	au_notify_sync(ring);
+	au_ring_unlock(ring);
+}
+
+void au_hooks_before_poll(void)
+{
+	if (!au_hooks_active())
+		return;
+	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
+		if (!AU_READ_ONCE(r->watched) || !au_trylock(&r->lock))
+			continue;
+		if (r->alive) {
+			if (!au_ring_defer(r) && !r->sqpoll)
+				au_ring_run(r);
+			au_notify_sync(r);
+		}
+		au_ring_unlock(r);
+	}
+}
+
+void au_hooks_fork_child(void)
+{
+	if (!au_hooks_active())
+		return;
+	hooks_active = 0;
+	au_rings_fork_child();
+	au_ring_indices_fork_child();
+	au_housekeeper_reset();
+	au_fd_close_all_hidden();
+}
+
+int anyuring_is_ring(int fd)
+{
+	int err;
+
+	if (fd < 0 || !au_hooks_active())
+		return 0;
+	return au_ring_lookup_fast((unsigned int)fd) ||
+	       au_ring_lookup((unsigned int)fd, &err);
+}
+
+int anyuring_close(int fd)
+{
+	int r;
+
+	if (au_hooks_fd_hidden(fd))
+		return -EBADF;
+	au_hooks_fd_closing(fd);
+	r = (int)au_syscall(SYS_close, fd);
+	if (r >= 0)
+		au_hooks_fd_closed(fd);
+	return r;
+}

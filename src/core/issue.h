@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a prepared request to the engine that carries it out. All with the
+ * ring's lock held, except where a worker is named.
+ */
+#ifndef AU_CORE_ISSUE_H
+#define AU_CORE_ISSUE_H
+
+#include "core/op.h"
+#include "core/ring.h"
+
+/* Issues a request for the first time, or again when its file is ready. */
+void au_req_issue(struct au_ring *ring, struct au_req *req);
+
+/* Starts a chain: its head, or the whole of it failed or deferred. */
+void au_req_queue(struct au_ring *ring, struct au_req *req);
+
+/* Copies what the SQE points to, once. 0 or -errno. */
+int au_req_stabilise(struct au_req *req) au_must_check;
+
+/* Makes req->fd the descriptor to use: -EBADF for an empty table slot. */
+int au_req_assign_file(struct au_ring *ring, struct au_req *req) au_must_check;
+
+/* Enters a request among those that can be found and cancelled. */
+int au_req_park(struct au_ring *ring, struct au_req *req,
+		enum au_parked_at at) au_must_check;
+void au_req_unpark(struct au_ring *ring, struct au_req *req);
+
+/*
+ * The file of a request parked on the poller has `events`. True if the request
+ * left the poller (done, or gone elsewhere), false if it waits on.
+ */
+bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
+		       uint32_t events);
+
+/* Runs in a worker: issue with leave to sleep. */
+void au_req_run_in_worker(struct au_req *req);
+
+/* Back from a worker. */
+void au_req_worker_done(struct au_ring *ring, struct au_req *req);
+
+/* Does all that is ready now without sleeping: true if anything was. */
+bool au_ring_run(struct au_ring *ring);
+
+/* Tells the thread that sleeps for the ring that there is work. Any thread. */
+void au_ring_kick(struct au_ring *ring);
+
+/* DEFER_TASKRUN: tells the owner that there is something to run. Lock held. */
+void au_ring_announce(struct au_ring *ring);
+
+/* Releases deferred requests whose time has come. */
+void au_drain_run(struct au_ring *ring);
+void au_drain_defer(struct au_ring *ring, struct au_req *req);
+
+/* Chains (core/links.c). */
+struct au_req *au_links_next(struct au_ring *ring, struct au_req *req);
+void au_links_arm_timeout(struct au_ring *ring, struct au_req *req);
+int au_links_stabilise(struct au_req *head) au_must_check;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an opcode is: a row of two tables (ops/table.c). The hot row is all
+ * that submitting and issuing look at, the cold row is for names, cleaning up
+ * and letting go of the application's memory.
+ */
+#ifndef AU_CORE_OP_H
+#define AU_CORE_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "core/req.h"
+
+/* What issue says. Results go into req->res, never into this. */
+enum au_issue {
+	AU_DONE, /* finished: req->res is the result */
+	AU_QUEUED, /* it is parked: somebody else completes it */
+	AU_RETRY, /* would block: wait for the file, then issue again */
+	AU_PUNT, /* would block where no poll helps: run it in a worker */
+};
+
+/* How issue is called. */
+enum {
+	AU_ISSUE_NONBLOCK = 1 << 0, /* ring lock held: must not sleep */
+	AU_ISSUE_WORKER = 1 << 1, /* in a worker, no lock: may sleep */
+};
+
+/* Traits of an opcode. */
+enum {
+	AU_OP_NEEDS_FILE = 1 << 0,
+	AU_OP_IOPRIO = 1 << 1, /* sqe->ioprio means something */
+	AU_OP_IOPOLL = 1 << 2, /* allowed on an IOPOLL ring */
+	AU_OP_BUFFER_SELECT = 1 << 3,
+	AU_OP_POLLIN = 1 << 4, /* AU_RETRY waits until readable */
+	AU_OP_POLLOUT = 1 << 5, /* ... until writable */
+	AU_OP_BLOCKING = 1 << 6, /* always in a worker (path operations) */
+	AU_OP_UNBOUND = 1 << 7, /* may sleep for ever: not a disk's speed */
+	AU_OP_LAZY = 1 << 8, /* has a stabilise step, see the cold row */
+};
+
+struct au_op {
+	/*
+	 * Copies the SQE into the request and rejects what the op does not
+	 * use. 0 or -errno. The SQE is the application's: read each field
+	 * once. Ring lock held.
+	 */
+	int (*prep)(struct au_req *req, const struct io_uring_sqe *sqe);
+
+	/* Does it, or says why not now. `issue_flags`: AU_ISSUE_*. */
+	enum au_issue (*issue)(struct au_req *req, unsigned int issue_flags);
+
+	uint32_t traits; /* AU_OP_* */
+};
+
+struct au_op_cold {
+	const char *name;
+
+	/*
+	 * AU_OP_LAZY: copies what the SQE points to (iovecs, a msghdr, an
+	 * address), because the request is about to outlive its submit call.
+	 * Until then issue hands the application's pointers straight to the
+	 * system call, which checks them. 0, -EFAULT, -ENOMEM, -EINVAL.
+	 */
+	int (*stabilise)(struct au_req *req);
+
+	/* Frees async_data; only with AU_REQ_F_NEED_CLEANUP. */
+	void (*cleanup)(struct au_req *req);
+
+	/*
+	 * The file of a parked request has `events`, or its deadline passed
+	 * (0). True if the request left its place. NULL: issue it again.
+	 */
+	bool (*ready)(struct au_ring *ring, struct au_req *req,
+		      uint32_t events);
+};
+
+extern const struct au_op au_ops[IORING_OP_LAST];
+extern const struct au_op_cold au_ops_cold[IORING_OP_LAST];
+
+/* Does this engine serve the opcode? What the probe reports. */
+bool au_op_supported(uint8_t opcode);
+
+#endif

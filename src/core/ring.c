@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rings: making, finding and ending them.
+ *
+ * A ring's descriptor is one end of a socket pair. It has an identity of its
+ * own (an inode), can be polled, dup-ed and passed on, and when its last copy
+ * is closed the other end, ours, reports HUP: that ends the ring.
+ *
+ * Lock order: rings.lock (the registry), then a ring's lock.
+ */
+#include "core/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include "anyuring.h"
+#include "core/cancel.h"
+#include "core/housekeeper.h"
+#include "core/issue.h"
+#include "core/register.h"
+#include "core/sqpoll.h"
+#include "sys/poll.h"
+#include "sys/syscall.h"
+#include "sys/uaccess.h"
+
+/* Descriptor to ring, two levels, read without a lock. */
+#define FDMAP_BLOCK 1024
+#define FDMAP_BLOCKS 1024
+
+#define REQS_PER_CHUNK 64
+
+static struct {
+	struct au_lock lock;
+	struct au_ring *first;
+	struct au_ring **fdmap[FDMAP_BLOCKS];
+	unsigned int forks; /* this process is so many forks deep */
+} rings;
+
+struct au_ring *au_ring_first(void)
+{
+	/* pairs with the release in ring_new() */
+	return au_load_acquire(&rings.first);
+}
+
+int au_gettid(void)
+{
+	static __thread int tid;
+	static __thread unsigned int forks;
+
+	/* The child of a fork has a new one. */
+	if (au_unlikely(!tid || forks != rings.forks)) {
+		tid = (int)au_syscall(SYS_gettid);
+		forks = rings.forks;
+	}
+	return tid;
+}
+
+static struct au_ring **fdmap_slot(unsigned int fd, bool make)
+{
+	struct au_ring ***block, **fresh, **none = NULL;
+
+	if (fd >= FDMAP_BLOCK * FDMAP_BLOCKS)
+		return NULL;
+	block = &rings.fdmap[fd / FDMAP_BLOCK];
+	if (!au_load_acquire(block) && make) {
+		fresh = calloc(FDMAP_BLOCK, sizeof(*fresh));
+		if (fresh && !au_cmpxchg(block, &none, fresh))
+			free(fresh);
+	}
+	/* pairs with the exchange above */
+	return au_load_acquire(block) ? *block + fd % FDMAP_BLOCK : NULL;
+}
+
+struct au_ring *au_ring_lookup_fast(unsigned int fd)
+{
+	struct au_ring **slot = fdmap_slot(fd, false);
+
+	return slot ? au_load_acquire(slot) : NULL;
+}
+
+void au_ring_map_fd(unsigned int fd, struct au_ring *ring)
+{
+	struct au_ring **slot = fdmap_slot(fd, ring);
+
+	if (slot)
+		au_store_release(slot, ring);
+}
+
+/* A descriptor the table does not know: a dup, or no ring at all. */
+static au_cold struct au_ring *ring_lookup_slow(unsigned int fd, int *err)
+{
+	struct au_fd_id id;
+	struct au_ring *r;
+
+	if (au_fd_identify((int)fd, &id) < 0) {
+		*err = -EBADF;
+		return NULL;
+	}
+	for (r = au_ring_first(); r; r = r->next) {
+		if (r->alive && r->id.ino == id.ino && r->id.dev == id.dev) {
+			au_ring_map_fd(fd, r);
+			return r;
+		}
+	}
+	*err = -EOPNOTSUPP;
+	return NULL;
+}
+
+struct au_ring *au_ring_lookup(unsigned int fd, int *err)
+{
+	struct au_ring *ring = au_ring_lookup_fast(fd);
+
+	if (au_likely(ring && ring->alive))
+		return ring;
+	return ring_lookup_slow(fd, err);
+}
+
+bool au_ring_lock_alive(struct au_ring *ring)
+{
+	au_lock(&ring->lock);
+	if (au_likely(ring->alive))
+		return true;
+	au_unlock(&ring->lock);
+	return false;
+}
+
+void au_ring_unlock(struct au_ring *ring)
+{
+	au_unlock(&ring->lock);
+	/*
+	 * A worker that found the lock taken left its request to us. The
+	 * unlock's exchange orders this load behind it.
+	 */
+	while (au_unlikely(!au_mpscq_empty(&ring->done)) &&
+	       !au_ring_defer(ring) && au_trylock(&ring->lock)) {
+		if (ring->alive) {
+			au_ring_run(ring);
+			au_ring_maybe_destroy(ring);
+		}
+		au_unlock(&ring->lock);
+	}
+}
+
+struct au_req *au_req_alloc_slow(struct au_ring *ring)
+{
+	struct au_req *reqs = aligned_alloc(AU_CACHELINE,
+					    REQS_PER_CHUNK * sizeof(*reqs));
+	void **chunks;
+
+	if (!reqs)
+		return NULL;
+	chunks = realloc(ring->chunks,
+			 (ring->nr_chunks + 1) * sizeof(*chunks));
+	if (!chunks) {
+		free(reqs);
+		return NULL;
+	}
+	chunks[ring->nr_chunks++] = reqs;
+	ring->chunks = chunks;
+	memset(reqs, 0, REQS_PER_CHUNK * sizeof(*reqs));
+	for (int i = REQS_PER_CHUNK - 1; i > 0; i--)
+		au_req_free(ring, &reqs[i]);
+	return &reqs[0];
+}
+
+uint8_t *au_fd_hint(struct au_ring *ring, int fd)
+{
+	uint32_t max = ring->hints_max ? ring->hints_max : 64;
+	uint8_t *hints;
+
+	if (au_likely((uint32_t)fd < ring->hints_max))
+		return &ring->hints[fd];
+	if (fd < 0 || fd >= FDMAP_BLOCK * FDMAP_BLOCKS)
+		return NULL;
+	while (max <= (uint32_t)fd)
+		max *= 2;
+	hints = realloc(ring->hints, max);
+	if (!hints)
+		return NULL;
+	memset(hints + ring->hints_max, 0, max - ring->hints_max);
+	ring->hints = hints;
+	ring->hints_max = max;
+	return &hints[fd];
+}
+
+/* A dead ring to use again, or a new one; locked. */
+static struct au_ring *ring_new(void)
+{
+	struct au_ring *r;
+
+	au_lock(&rings.lock);
+	for (r = rings.first; r; r = r->next) {
+		if (!au_trylock(&r->lock))
+			continue;
+		if (!r->alive && !r->nr_inside)
+			break;
+		au_unlock(&r->lock);
+	}
+	if (!r) {
+		r = aligned_alloc(AU_CACHELINE, sizeof(*r));
+		if (r) {
+			memset(r, 0, sizeof(*r));
+			au_list_init(&r->hk_node);
+			au_lock(&r->lock);
+			r->next = rings.first;
+			au_store_release(&rings.first, r);
+		}
+	}
+	au_unlock(&rings.lock);
+	return r;
+}
+
+/* Everything but the lock and the registry's links starts afresh. */
+static void ring_reset(struct au_ring *r)
+{
+	struct au_ring fresh = { .lock = r->lock, .next = r->next };
+
+	/* Takes itself out of the housekeeper's list before it dies. */
+	memcpy(r, &fresh, sizeof(*r));
+	au_list_init(&r->hk_node);
+	r->ring_fd = r->peer_fd = r->mem_fd = r->eventfd = -1;
+	r->clockid = CLOCK_MONOTONIC;
+	au_slist_init(&r->overflow);
+	au_list_init(&r->counted);
+	au_list_init(&r->deferred);
+	au_poller_init(&r->poller);
+}
+
+/* Rings whose last descriptor was closed behind our back. */
+static void rings_collect(void)
+{
+	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
+		if (!r->alive || !au_trylock(&r->lock))
+			continue;
+		if (r->alive)
+			au_ring_check_closed(r);
+		au_ring_unlock(r);
+	}
+}
+
+void au_ring_check_closed(struct au_ring *ring)
+{
+	int ev;
+
+	if (ring->refs_index || ring->peer_fd < 0)
+		return;
+	ev = au_poll_now(ring->peer_fd, POLLIN);
+	if (ev >= 0 && !(ev & POLLHUP))
+		return;
+	ring->closing = true;
+	au_ring_maybe_destroy(ring);
+}
+
+static int ring_make_fd(struct au_ring *ring)
+{
+	int fds[2];
+	int r = (int)au_syscall(SYS_socketpair, AF_UNIX,
+				SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+				fds);
+
+	if (r < 0)
+		return r;
+	ring->ring_fd = fds[0];
+	ring->peer_fd = au_fd_hide(fds[1]);
+	return au_fd_identify(fds[0], &ring->id);
+}
+
+/* Where things lie in the ring's memory. */
+static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
+{
+	size_t cqes = (size_t)ring->cq_entries << (4 + ring->cqe_shift);
+	size_t array = 64 + au_align_up(cqes, 64);
+
+	ring->rings_size = array;
+	if (!(p->flags & IORING_SETUP_NO_SQARRAY)) {
+		p->sq_off.array = (uint32_t)array;
+		ring->rings_size += ring->sq_entries * sizeof(uint32_t);
+	}
+	ring->rings_size = au_align_up(ring->rings_size, 4096);
+	ring->sqes_size = au_align_up((size_t)ring->sq_entries
+					      << ring->sqe_shift,
+				      4096);
+
+	p->sq_off.head = offsetof(struct au_ring_shared, sq_head);
+	p->sq_off.tail = offsetof(struct au_ring_shared, sq_tail);
+	p->sq_off.ring_mask = offsetof(struct au_ring_shared, sq_ring_mask);
+	p->sq_off.ring_entries =
+		offsetof(struct au_ring_shared, sq_ring_entries);
+	p->sq_off.flags = offsetof(struct au_ring_shared, sq_flags);
+	p->sq_off.dropped = offsetof(struct au_ring_shared, sq_dropped);
+	p->cq_off.head = offsetof(struct au_ring_shared, cq_head);
+	p->cq_off.tail = offsetof(struct au_ring_shared, cq_tail);
+	p->cq_off.ring_mask = offsetof(struct au_ring_shared, cq_ring_mask);
+	p->cq_off.ring_entries =
+		offsetof(struct au_ring_shared, cq_ring_entries);
+	p->cq_off.overflow = offsetof(struct au_ring_shared, cq_overflow);
+	p->cq_off.cqes = sizeof(struct au_ring_shared);
+	p->cq_off.flags = offsetof(struct au_ring_shared, cq_flags);
+}
+
+/* NO_MMAP: the application brings the memory. */
+static int ring_use_memory(struct au_ring *ring, const struct io_uring_params *p,
+			   void **shared, void **sqes)
+{
+	uint64_t r = p->cq_off.user_addr, s = p->sq_off.user_addr;
+
+	if ((r | s) & 4095)
+		return -EINVAL;
+	if (!r || !s || au_user_writable(r, ring->rings_size) ||
+	    au_user_writable(s, ring->sqes_size))
+		return -EFAULT;
+	*shared = au_ptr(r);
+	*sqes = au_ptr(s);
+	memset(*shared, 0, ring->rings_size);
+	return 0;
+}
+
+static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
+{
+	size_t size = ring->rings_size + ring->sqes_size;
+	long r;
+
+	ring->mem_fd = au_fd_hide((int)au_syscall(
+		SYS_memfd_create, "anyuring", MFD_CLOEXEC));
+	if (ring->mem_fd < 0)
+		return ring->mem_fd;
+	r = au_syscall(SYS_ftruncate, ring->mem_fd, size);
+	if (r < 0)
+		return (int)r;
+	r = au_syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_POPULATE, ring->mem_fd, 0);
+	if (r < 0 && r > -4096)
+		return (int)r;
+	*shared = (void *)r;
+	*sqes = (char *)*shared + ring->rings_size;
+	return 0;
+}
+
+static int ring_setup_memory(struct au_ring *ring, struct io_uring_params *p)
+{
+	void *shared = NULL, *sqes = NULL;
+	int r;
+
+	ring_layout(ring, p);
+	if (p->flags & IORING_SETUP_NO_MMAP)
+		r = ring_use_memory(ring, p, &shared, &sqes);
+	else
+		r = ring_make_memory(ring, &shared, &sqes);
+	if (r < 0)
+		return r;
+	ring->shared = shared;
+	ring->cqes = (void *)((char *)shared + p->cq_off.cqes);
+	ring->sqes = sqes;
+	if (!(p->flags & IORING_SETUP_NO_SQARRAY))
+		ring->sq_array = (void *)((char *)shared + p->sq_off.array);
+	ring->shared->sq_ring_mask = ring->sq_mask;
+	ring->shared->cq_ring_mask = ring->cq_mask;
+	ring->shared->sq_ring_entries = ring->sq_entries;
+	ring->shared->cq_ring_entries = ring->cq_entries;
+	return 0;
+}
+
+/* Gives back all that a ring holds; it may be half made. Lock held. */
+static void ring_teardown(struct au_ring *ring)
+{
+	ring->alive = false;
+	au_cancel_all(ring);
+	au_workers_destroy(ring);
+	au_poller_destroy(ring);
+	au_timers_destroy(&ring->timers);
+	au_hash_free(&ring->pending);
+	au_register_release(ring);
+	while (!au_slist_empty(&ring->overflow))
+		free(au_container_of(au_slist_pop(&ring->overflow),
+				     struct au_overflow, node));
+	if (ring->mem_fd >= 0 && ring->shared)
+		(void)au_syscall(SYS_munmap, ring->shared,
+				 ring->rings_size + ring->sqes_size);
+	au_fd_close_hidden(ring->mem_fd);
+	au_fd_close_hidden(ring->peer_fd);
+	for (uint32_t i = 0; i < ring->nr_chunks; i++)
+		free(((void **)ring->chunks)[i]);
+	free(ring->chunks);
+	free(ring->hints);
+	ring->hints = NULL;
+	ring->hints_max = 0;
+	ring->chunks = NULL;
+	ring->free_reqs = NULL;
+	ring->nr_chunks = 0;
+	ring->mem_fd = ring->peer_fd = -1;
+	ring->shared = NULL;
+	for (unsigned int fd = 0; fd < FDMAP_BLOCK * FDMAP_BLOCKS;
+	     fd += FDMAP_BLOCK) {
+		struct au_ring **b = fdmap_slot(fd, false);
+
+		for (int i = 0; b && i < FDMAP_BLOCK; i++) {
+			if (au_load_relaxed(&b[i]) == ring)
+				au_store_release(&b[i], NULL);
+		}
+	}
+}
+
+void au_ring_maybe_destroy(struct au_ring *ring)
+{
+	if (!ring->closing || ring->nr_inside || !ring->alive)
+		return;
+	if (ring->sqpoll) {
+		/* Its thread comes back here on its way out. */
+		au_sqpoll_stop(ring);
+		return;
+	}
+	if (au_workers_busy(ring)) {
+		/* They come back through the done queue; see there. */
+		au_cancel_all(ring);
+		if (au_workers_busy(ring))
+			return;
+	}
+	au_housekeeper_forget(ring);
+	ring_teardown(ring);
+}
+
+int au_ring_create(unsigned int entries, struct io_uring_params *p,
+		   struct au_ring **out)
+{
+	struct au_ring *ring;
+	int r;
+
+	rings_collect();
+	ring = ring_new();
+	if (!ring)
+		return -ENOMEM;
+	ring_reset(ring);
+	ring->setup_flags = p->flags;
+	ring->sq_entries = p->sq_entries;
+	ring->sq_mask = p->sq_entries - 1;
+	ring->cq_entries = p->cq_entries;
+	ring->cq_mask = p->cq_entries - 1;
+	ring->sqe_shift = p->flags & IORING_SETUP_SQE128 ? 7 : 6;
+	ring->cqe_shift = p->flags & IORING_SETUP_CQE32 ? 1 : 0;
+	ring->disabled = p->flags & IORING_SETUP_R_DISABLED;
+	if ((p->flags & IORING_SETUP_SINGLE_ISSUER) && !ring->disabled)
+		ring->owner_tid = au_gettid();
+
+	r = ring_setup_memory(ring, p);
+	if (r >= 0)
+		r = ring_make_fd(ring);
+	if (r < 0) {
+		if (ring->ring_fd >= 0)
+			(void)au_syscall(SYS_close, ring->ring_fd);
+		ring_teardown(ring);
+		au_unlock(&ring->lock);
+		return r;
+	}
+	ring->alive = true;
+	au_ring_map_fd((unsigned int)ring->ring_fd, ring);
+	*out = ring;
+	au_unlock(&ring->lock);
+	return 0;
+}
+
+void au_rings_fork_child(void)
+{
+	/* The parent serves its rings; here each is a descriptor, no more. */
+	rings.lock.word = 0;
+	rings.first = NULL;
+	rings.forks++;
+	memset(rings.fdmap, 0, sizeof(rings.fdmap));
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring (the kernel's io_ring_ctx).
+ *
+ * What the application maps holds ABI fields only and is hostile: heads,
+ * tails, masks and counts that the engine relies on are private copies here,
+ * and whatever is read from the shared side is bounded.
+ *
+ * One thread at a time holds `lock` and with it everything below that does not
+ * say otherwise: whoever submits, waits, registers or tidies up. Workers touch
+ * nothing here but the done queue.
+ *
+ * Rings are never freed, only reused: a stale pointer always finds a lock.
+ */
+#ifndef AU_CORE_RING_H
+#define AU_CORE_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <pthread.h>
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/mpscq.h"
+#include "core/req.h"
+#include "core/poller.h"
+#include "core/timers.h"
+#include "core/workers.h"
+#include "rsrc/rsrc.h"
+#include "sys/fd.h"
+#include "uapi/io_uring.h"
+
+/* The start of the region at IORING_OFF_SQ_RING, as the kernel lays it out. */
+struct au_ring_shared {
+	uint32_t sq_head; /* engine writes */
+	uint32_t sq_tail; /* application writes */
+	uint32_t cq_head; /* application writes */
+	uint32_t cq_tail; /* engine writes */
+	uint32_t sq_ring_mask, cq_ring_mask;
+	uint32_t sq_ring_entries, cq_ring_entries;
+	uint32_t sq_dropped;
+	uint32_t sq_flags; /* IORING_SQ_*, set and cleared atomically */
+	uint32_t cq_flags; /* IORING_CQ_*, application writes */
+	uint32_t cq_overflow;
+	uint32_t resv[4];
+	/* CQEs follow, then the SQ array */
+};
+
+_Static_assert(sizeof(struct au_ring_shared) == 64, "CQEs start at 64");
+
+/* A CQE that found the CQ full. */
+struct au_overflow {
+	struct au_slist_node node;
+	uint64_t user_data;
+	int32_t res;
+	uint32_t flags;
+	uint64_t extra[2];
+};
+
+enum {
+	AU_RING_MAX_ENTRIES = 32768,
+	AU_RING_MAX_CQ_ENTRIES = 2 * AU_RING_MAX_ENTRIES,
+};
+
+struct au_sqpoll;
+
+struct au_ring {
+	/* set up once; read by everybody */
+	struct {
+		struct au_ring_shared *shared;
+		struct io_uring_cqe *cqes;
+		unsigned char *sqes;
+		uint32_t *sq_array; /* NULL with NO_SQARRAY */
+		uint32_t sq_entries, sq_mask;
+		uint32_t cq_entries, cq_mask;
+		uint32_t setup_flags; /* IORING_SETUP_* */
+		uint8_t sqe_shift; /* log2 of an SQE's size */
+		uint8_t cqe_shift; /* CQEs take 1 << cqe_shift 16-byte slots */
+	} au_aligned_cacheline;
+
+	/* submission: the submitter writes */
+	struct {
+		struct au_lock lock;
+		uint32_t sq_head; /* the true one; the shared one follows */
+		struct au_slist_node *free_reqs;
+		struct au_req *link_head, *link_tail; /* chain being built */
+		uint32_t nr_inflight; /* requests between fetch and CQE */
+		uint32_t nr_deferred; /* of those, waiting for earlier ones */
+		bool drain_active, drain_next, drain_disabled;
+		bool drain_running;
+		bool disabled; /* R_DISABLED and not enabled yet */
+		bool prep_failed; /* a lazy op's pointers turned out bad */
+		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
+	} au_aligned_cacheline;
+
+	/* completion: whoever posts writes */
+	struct {
+		uint32_t cq_tail; /* the true one */
+		uint32_t cq_tail_shared; /* what the application was told */
+		uint32_t cq_head_seen; /* a bound that spares reads of it */
+		uint32_t nr_overflow;
+		uint32_t nr_timeouts; /* timeouts fired: they end waits */
+		struct au_slist overflow;
+		/* Timeouts with a completion count; NULL while there are none. */
+		void (*run_counted)(struct au_ring *ring);
+		struct au_list counted;
+		uint32_t counted_last; /* completions at the last look */
+		int eventfd; /* registered, -1 none (a hidden duplicate) */
+		bool eventfd_async;
+		bool notify; /* somebody must hear of new CQEs */
+	} au_aligned_cacheline;
+
+	/* remote posting: workers and other threads write, expect bouncing */
+	struct {
+		struct au_mpscq done; /* requests that workers finished */
+		uint32_t asleep; /* the leader sleeps (or is about to) */
+		uint32_t cq_seq; /* futex: bumped for followers */
+		uint32_t kicked; /* work wants the holder: run before leaving */
+	} au_aligned_cacheline;
+
+	/* engines */
+	struct {
+		struct au_poller poller;
+		struct au_timers timers;
+		struct au_workers *workers; /* NULL until first needed */
+		struct au_hash pending; /* every parked request, by user_data */
+	} au_aligned_cacheline;
+
+	/* cold from here on */
+	struct au_rsrc_table files, buffers;
+	struct au_list deferred; /* requests waiting in drain order */
+	struct au_sqpoll *sqpoll;
+	bool has_leader; /* a thread waits in the poller */
+	uint32_t nr_followers; /* threads waiting for cq_seq */
+	uint32_t nr_inside; /* threads inside enter */
+	uint32_t enter_seq; /* enters so far: is anybody attending? */
+	bool alive;
+	bool closing; /* the last descriptor is gone */
+	bool attended; /* the housekeeper looks every tick */
+	bool announced; /* DEFER_TASKRUN: the owner was told */
+	bool watched; /* somebody polls the ring fd */
+	bool readable; /* the ring fd was made readable */
+	bool nested; /* the housekeeper waits on the poller's epoll */
+	uint32_t hk_seq, hk_quiet; /* enter_seq it saw last; looks since */
+	struct au_list hk_node; /* in its list; under its lock */
+	int ring_fd; /* a number the application has for it, or -1 */
+	int peer_fd; /* our end of the socket pair; hidden */
+	int mem_fd; /* memfd behind the mappings, -1 with NO_MMAP; hidden */
+	struct au_fd_id id; /* of the application's end */
+	size_t rings_size, sqes_size;
+	uint8_t *hints; /* by descriptor, see au_fd_hint() */
+	uint32_t hints_max;
+	void *chunks; /* slabs of requests */
+	uint32_t nr_chunks;
+	int clockid; /* of waits */
+	uint32_t refs_index; /* registered ring indices that hold it */
+	struct au_ring *next; /* all rings ever made */
+};
+
+/*
+ * The ring behind a descriptor, or NULL with *err = -EBADF or -EOPNOTSUPP.
+ * The ring may end at any time until its lock is held and `alive` seen.
+ */
+struct au_ring *au_ring_lookup(unsigned int fd, int *err);
+
+/* Only what the table knows: no system call. */
+struct au_ring *au_ring_lookup_fast(unsigned int fd);
+
+/* Takes the lock if the ring lives. */
+bool au_ring_lock_alive(struct au_ring *ring);
+
+/* Unlocks; does first what arrived for the holder meanwhile. */
+void au_ring_unlock(struct au_ring *ring);
+
+static inline bool au_ring_defer(const struct au_ring *ring)
+{
+	return ring->setup_flags & IORING_SETUP_DEFER_TASKRUN;
+}
+
+int au_ring_create(unsigned int entries, struct io_uring_params *p,
+		   struct au_ring **out) au_must_check;
+
+/* Ends the ring if nobody is inside and no descriptor is left. Lock held. */
+void au_ring_maybe_destroy(struct au_ring *ring);
+
+/* Asks whether the ring has a descriptor left; ends it if not. Lock held. */
+void au_ring_check_closed(struct au_ring *ring);
+
+/* Every ring ever made, for walks; entries may be dead. */
+struct au_ring *au_ring_first(void);
+
+/* The number `fd` means `ring` from now on; NULL: no ring any more. */
+void au_ring_map_fd(unsigned int fd, struct au_ring *ring);
+
+void au_rings_fork_child(void);
+
+/*
+ * An op is about to close `fd` under `ring`'s lock: as au_hooks_fd_closing(),
+ * but another ring that is busy right now is passed over.
+ */
+void au_ring_fd_closing(struct au_ring *ring, int fd);
+
+struct au_req *au_req_alloc_slow(struct au_ring *ring);
+
+static inline struct au_req *au_req_alloc(struct au_ring *ring)
+{
+	struct au_slist_node *n = ring->free_reqs;
+
+	if (au_unlikely(!n))
+		return au_req_alloc_slow(ring);
+	ring->free_reqs = n->next;
+	return au_req_of_node(n);
+}
+
+static inline void au_req_free(struct au_ring *ring, struct au_req *req)
+{
+	req->node.next = ring->free_reqs;
+	ring->free_reqs = &req->node;
+}
+
+/*
+ * Where the ring keeps what it learnt of a descriptor's file (AU_HINT_*), or
+ * NULL. A hint may be stale when the number was closed unseen; none can do
+ * worse than cost time.
+ */
+uint8_t *au_fd_hint(struct au_ring *ring, int fd);
+
+/* The calling thread, as the kernel numbers it. */
+int au_gettid(void);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io_uring_setup(2): what may be asked for, in the kernel's order of checks,
+ * and mmap(2) of what was made.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "anyuring.h"
+#include "core/hooks.h"
+#include "core/register.h"
+#include "core/ring.h"
+#include "core/sqpoll.h"
+#include "sys/syscall.h"
+#include "sys/uaccess.h"
+
+#define SETUP_FLAGS                                                        \
+	(IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF | \
+	 IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP |                        \
+	 IORING_SETUP_ATTACH_WQ | IORING_SETUP_R_DISABLED |                \
+	 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN |             \
+	 IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SQE128 |                 \
+	 IORING_SETUP_CQE32 | IORING_SETUP_SINGLE_ISSUER |                 \
+	 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_NO_MMAP |               \
+	 IORING_SETUP_REGISTERED_FD_ONLY | IORING_SETUP_NO_SQARRAY |       \
+	 IORING_SETUP_HYBRID_IOPOLL)
+
+/* Each bit is a promise kept somewhere in this tree. */
+#define SETUP_FEATURES                                              \
+	(IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |             \
+	 IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_RW_CUR_POS |       \
+	 IORING_FEAT_CUR_PERSONALITY | IORING_FEAT_FAST_POLL |      \
+	 IORING_FEAT_POLL_32BITS | IORING_FEAT_SQPOLL_NONFIXED |    \
+	 IORING_FEAT_EXT_ARG | IORING_FEAT_NATIVE_WORKERS |         \
+	 IORING_FEAT_RSRC_TAGS | IORING_FEAT_CQE_SKIP |             \
+	 IORING_FEAT_LINKED_FILE | IORING_FEAT_REG_REG_RING |       \
+	 IORING_FEAT_MIN_TIMEOUT)
+
+static int setup_check_flags(const struct io_uring_params *p)
+{
+	uint32_t f = p->flags;
+
+	for (size_t i = 0; i < AU_ARRAY_SIZE(p->resv); i++) {
+		if (p->resv[i])
+			return -EINVAL;
+	}
+	if (f & ~(uint32_t)SETUP_FLAGS)
+		return -EINVAL;
+	if ((f & IORING_SETUP_REGISTERED_FD_ONLY) &&
+	    !(f & IORING_SETUP_NO_MMAP))
+		return -EINVAL;
+	if ((f & IORING_SETUP_HYBRID_IOPOLL) && !(f & IORING_SETUP_IOPOLL))
+		return -EINVAL;
+	if ((f & IORING_SETUP_SQPOLL) &&
+	    (f & (IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
+		  IORING_SETUP_DEFER_TASKRUN)))
+		return -EINVAL;
+	if ((f & IORING_SETUP_TASKRUN_FLAG) &&
+	    !(f & (IORING_SETUP_COOP_TASKRUN | IORING_SETUP_DEFER_TASKRUN)))
+		return -EINVAL;
+	if ((f & IORING_SETUP_DEFER_TASKRUN) &&
+	    !(f & IORING_SETUP_SINGLE_ISSUER))
+		return -EINVAL;
+	if ((f & IORING_SETUP_SQ_AFF) && !(f & IORING_SETUP_SQPOLL))
+		return -EINVAL;
+	return 0;
+}
+
+static int setup_sizes(unsigned int entries, struct io_uring_params *p)
+{
+	if (!entries)
+		return -EINVAL;
+	if (entries > AU_RING_MAX_ENTRIES) {
+		if (!(p->flags & IORING_SETUP_CLAMP))
+			return -EINVAL;
+		entries = AU_RING_MAX_ENTRIES;
+	}
+	p->sq_entries = au_roundup_pow2(entries);
+	if (!(p->flags & IORING_SETUP_CQSIZE)) {
+		p->cq_entries = 2 * p->sq_entries;
+		return 0;
+	}
+	if (!p->cq_entries)
+		return -EINVAL;
+	if (p->cq_entries > AU_RING_MAX_CQ_ENTRIES) {
+		if (!(p->flags & IORING_SETUP_CLAMP))
+			return -EINVAL;
+		p->cq_entries = AU_RING_MAX_CQ_ENTRIES;
+	}
+	p->cq_entries = au_roundup_pow2(p->cq_entries);
+	return p->cq_entries < p->sq_entries ? -EINVAL : 0;
+}
+
+/* ATTACH_WQ shares nothing here, but names a ring all the same. */
+static int setup_check_attach(const struct io_uring_params *p)
+{
+	int err;
+
+	if (!(p->flags & IORING_SETUP_ATTACH_WQ))
+		return 0;
+	if (au_ring_lookup(p->wq_fd, &err))
+		return 0;
+	return err == -EBADF ? -ENXIO : -EINVAL;
+}
+
+static int setup_sqpoll(struct au_ring *ring, const struct io_uring_params *p)
+{
+	int cpu = -1;
+
+	if (!(p->flags & IORING_SETUP_SQPOLL))
+		return 0;
+	if (p->flags & IORING_SETUP_SQ_AFF) {
+		cpu = (int)p->sq_thread_cpu;
+		if (cpu < 0 || cpu >= sysconf(_SC_NPROCESSORS_CONF))
+			return -EINVAL;
+	}
+	return au_sqpoll_start(ring, p->sq_thread_idle, cpu);
+}
+
+int anyuring_setup(unsigned int entries, struct io_uring_params *user)
+{
+	struct io_uring_params p;
+	struct au_ring *ring;
+	int r;
+
+	if (au_copy_from_user(&p, (uintptr_t)user, sizeof(p)))
+		return -EFAULT;
+	r = setup_check_flags(&p);
+	if (r >= 0)
+		r = setup_sizes(entries, &p);
+	if (r >= 0)
+		r = setup_check_attach(&p);
+	if (r < 0)
+		return r;
+	/* The user addresses of NO_MMAP are the only offsets that go in. */
+	r = au_ring_create(entries, &p, &ring);
+	if (r < 0)
+		return r;
+	au_hooks_activate();
+	p.features = SETUP_FEATURES;
+	if (au_copy_to_user((uintptr_t)user, &p, sizeof(p)))
+		r = -EFAULT;
+	if (r >= 0)
+		r = setup_sqpoll(ring, &p);
+	if (r >= 0 && (p.flags & IORING_SETUP_REGISTERED_FD_ONLY)) {
+		r = au_ring_index_add(ring, -1);
+		if (r >= 0) {
+			(void)au_syscall(SYS_close, ring->ring_fd);
+			au_ring_map_fd((unsigned int)ring->ring_fd, NULL);
+			return r;
+		}
+	}
+	if (r < 0) {
+		(void)anyuring_close(ring->ring_fd);
+		return r;
+	}
+	return ring->ring_fd;
+}
+
+/* Which part of the ring's memory an mmap offset means. */
+static int map_region(struct au_ring *ring, uint64_t offset, size_t length,
+		      uint64_t *at)
+{
+	size_t size;
+
+	switch (offset & IORING_OFF_MMAP_MASK) {
+	case IORING_OFF_SQ_RING:
+	case IORING_OFF_CQ_RING:
+		*at = 0;
+		size = ring->rings_size;
+		break;
+	case IORING_OFF_SQES:
+		*at = ring->rings_size;
+		size = ring->sqes_size;
+		break;
+	default:
+		return -EINVAL;
+	}
+	return ring->mem_fd < 0 || au_align_up(length, 4096) > size ? -EINVAL :
+								      0;
+}
+
+void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
+		    off_t offset)
+{
+	uint64_t at = 0;
+	int r;
+	struct au_ring *ring = au_ring_lookup((unsigned int)fd, &r);
+
+	if (!ring)
+		return au_ptr((uint64_t)(int64_t)(r == -EBADF ? r : -ENODEV));
+	if (!au_ring_lock_alive(ring))
+		return au_ptr((uint64_t)(int64_t)-EBADF);
+	r = map_region(ring, (uint64_t)offset, length, &at);
+	if (r >= 0)
+		addr = (void *)au_syscall(SYS_mmap, addr, length, prot, flags,
+					  ring->mem_fd, at);
+	au_ring_unlock(ring);
+	return r < 0 ? au_ptr((uint64_t)(int64_t)r) : addr;
+}
+
+const char *anyuring_version(void)
+{
+	return AU_VERSION;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The SQPOLL thread looks at the SQ tail without the lock, and takes the lock
+ * only when there is something to do. After its idle time without SQEs it says
+ * NEED_WAKEUP, looks once more, and sleeps in the poller until an enter with
+ * SQ_WAKEUP kicks it or a waiting request needs it.
+ *
+ * The flag and the tail cross: the thread stores the flag and loads the tail,
+ * the application stores the tail and loads the flag, each with a full fence
+ * between, so one of them sees the other.
+ */
+#include "core/sqpoll.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/complete.h"
+#include "core/issue.h"
+#include "core/notify.h"
+#include "core/submit.h"
+#include "core/wait.h"
+#include "sys/clock.h"
+#include "sys/futex.h"
+#include "sys/syscall.h"
+#include "sys/thread.h"
+
+#define SQPOLL_YIELD_EVERY 64 /* empty looks between two sched_yield() */
+
+struct au_sqpoll {
+	struct au_ring *ring;
+	uint64_t idle_ns;
+	int cpu;
+	bool stop; /* ring lock */
+	uint32_t taken; /* futex: bumped when SQ slots were freed */
+	uint32_t nr_waiting; /* threads in SQ_WAIT; ring lock */
+};
+
+/* Submits and runs what is there; false if nothing was. Lock held. */
+static bool sqpoll_work(struct au_sqpoll *sp)
+{
+	struct au_ring *ring = sp->ring;
+	bool any = false;
+
+	if (au_sq_ready(ring)) {
+		any = au_submit_sqes(ring, ring->sq_entries) > 0;
+		if (sp->nr_waiting) {
+			au_fetch_add(&sp->taken, 1);
+			au_futex_wake(&sp->taken, INT_MAX);
+		}
+	}
+	any |= au_ring_run(ring);
+	return any;
+}
+
+static bool sqpoll_has_work(struct au_ring *ring)
+{
+	return au_sq_ready(ring) || !au_mpscq_empty(&ring->done) ||
+	       ring->poller.nr_waiters || !au_timers_idle(&ring->timers);
+}
+
+/* Lock held. */
+static void sqpoll_sleep(struct au_sqpoll *sp)
+{
+	struct au_ring *ring = sp->ring;
+
+	au_fetch_or(&ring->shared->sq_flags, IORING_SQ_NEED_WAKEUP);
+	/* pairs with the application's fence between tail and flags */
+	au_fence_full();
+	if (!au_sq_ready(ring) && !sp->stop)
+		(void)au_ring_sleep(ring, AU_NSEC_FOREVER, NULL);
+	au_fetch_and(&ring->shared->sq_flags, ~IORING_SQ_NEED_WAKEUP);
+}
+
+static void *sqpoll_main(void *arg)
+{
+	struct au_sqpoll *sp = arg;
+	struct au_ring *ring = sp->ring;
+	uint64_t last_work_ns = au_now_ns();
+	unsigned int empty = 0;
+	char name[16];
+
+	snprintf(name, sizeof(name), "iou-sqp-%d", getpid());
+	au_thread_name(name);
+	if (sp->cpu >= 0)
+		au_thread_pin(sp->cpu);
+
+	au_lock(&ring->lock);
+	while (!sp->stop) {
+		bool quiet;
+
+		if (!ring->disabled && sqpoll_work(sp))
+			last_work_ns = au_now_ns();
+		quiet = ring->disabled ||
+			au_now_ns() - last_work_ns >= sp->idle_ns;
+		if (quiet) {
+			sqpoll_sleep(sp);
+			/* An SQE, not the sleep, starts the idle time anew. */
+			if (au_sq_ready(ring))
+				last_work_ns = au_now_ns();
+			continue;
+		}
+		au_unlock(&ring->lock);
+		while (!sqpoll_has_work(ring)) {
+			au_cpu_relax();
+			if (++empty % SQPOLL_YIELD_EVERY)
+				continue;
+			sched_yield();
+			if (AU_READ_ONCE(sp->stop) ||
+			    au_now_ns() - last_work_ns >= sp->idle_ns)
+				break;
+		}
+		au_lock(&ring->lock);
+	}
+	ring->sqpoll = NULL;
+	ring->has_leader = false;
+	au_fetch_add(&ring->cq_seq, 1);
+	au_futex_wake(&ring->cq_seq, INT_MAX);
+	au_ring_maybe_destroy(ring);
+	au_ring_unlock(ring);
+	free(sp);
+	return NULL;
+}
+
+int au_sqpoll_start(struct au_ring *ring, uint32_t idle_ms, int cpu)
+{
+	struct au_sqpoll *sp = calloc(1, sizeof(*sp));
+	int r;
+
+	if (!sp)
+		return -ENOMEM;
+	sp->ring = ring;
+	sp->cpu = cpu;
+	sp->idle_ns = (idle_ms ? idle_ms : 1000) * AU_NSEC_PER_MSEC;
+	ring->sqpoll = sp;
+	ring->has_leader = true;
+	r = au_thread_start(sqpoll_main, sp);
+	if (r < 0) {
+		ring->sqpoll = NULL;
+		ring->has_leader = false;
+		free(sp);
+	}
+	return r;
+}
+
+void au_sqpoll_enter(struct au_ring *ring, unsigned int flags)
+{
+	struct au_sqpoll *sp = ring->sqpoll;
+
+	if (flags & IORING_ENTER_SQ_WAKEUP)
+		au_ring_kick(ring);
+	if (!(flags & IORING_ENTER_SQ_WAIT))
+		return;
+	/* nr_inside keeps the ring, and with it the thread, alive. */
+	while (ring->sqpoll == sp &&
+	       au_load_acquire(&ring->shared->sq_tail) - ring->sq_head >=
+		       ring->sq_entries) {
+		uint32_t taken = au_load_relaxed(&sp->taken);
+
+		sp->nr_waiting++;
+		au_ring_kick(ring);
+		au_unlock(&ring->lock);
+		(void)au_futex_wait(&sp->taken, taken, NULL);
+		au_lock(&ring->lock);
+		sp->nr_waiting--;
+	}
+}
+
+void au_sqpoll_stop(struct au_ring *ring)
+{
+	AU_WRITE_ONCE(ring->sqpoll->stop, true);
+	au_ring_kick(ring);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread at a time, the leader, sleeps in the poller for the ring; any
+ * others that wait follow: they sleep on a futex that every commit of CQEs
+ * bumps, and one of them takes over when the leader leaves. A ring with an
+ * SQPOLL thread has that as its leader for good.
+ */
+#include "core/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include "core/complete.h"
+#include "core/issue.h"
+#include "sys/clock.h"
+#include "sys/futex.h"
+#include "sys/poll.h"
+#include "sys/syscall.h"
+
+int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
+		  const sigset_t *sigmask)
+{
+	struct epoll_event ev[AU_POLLER_EVENTS];
+	int r = au_poller_open(ring);
+
+	if (r < 0)
+		return r;
+	deadline_ns = au_min_u64(deadline_ns, au_timers_next(&ring->timers));
+	au_store_relaxed(&ring->asleep, 1);
+	/* pairs with the fence in issue.c:au_ring_kick() */
+	au_fence_full();
+	if (!au_mpscq_empty(&ring->done)) {
+		au_store_relaxed(&ring->asleep, 0);
+		return 0;
+	}
+	ring->has_leader = true;
+	au_cq_update_notify(ring);
+	au_unlock(&ring->lock);
+	r = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
+			     deadline_ns, sigmask);
+	au_lock(&ring->lock);
+	au_store_relaxed(&ring->asleep, 0);
+	ring->has_leader = ring->sqpoll;
+	if (ring->nr_followers) {
+		au_fetch_add(&ring->cq_seq, 1);
+		au_futex_wake(&ring->cq_seq, INT_MAX);
+	}
+	au_cq_update_notify(ring);
+	if (r > 0 && au_poller_dispatch(ring, ev, r))
+		au_ring_after_complete(ring);
+	return r < 0 ? r : 0;
+}
+
+static int ring_follow(struct au_ring *ring, uint64_t deadline_ns,
+		       const sigset_t *sigmask)
+{
+	uint32_t seq = au_load_relaxed(&ring->cq_seq);
+	struct timespec ts = {
+		.tv_sec = (time_t)(deadline_ns / AU_NSEC_PER_SEC),
+		.tv_nsec = (long)(deadline_ns % AU_NSEC_PER_SEC),
+	};
+	sigset_t old;
+	int r;
+
+	ring->nr_followers++;
+	au_cq_update_notify(ring);
+	au_unlock(&ring->lock);
+	if (sigmask)
+		(void)au_syscall(SYS_rt_sigprocmask, SIG_SETMASK, sigmask, &old,
+				 _NSIG / 8);
+	r = au_futex_wait(&ring->cq_seq, seq,
+			  deadline_ns == AU_NSEC_FOREVER ? NULL : &ts);
+	if (sigmask)
+		(void)au_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL,
+				 _NSIG / 8);
+	au_lock(&ring->lock);
+	ring->nr_followers--;
+	au_cq_update_notify(ring);
+	return r == -EINTR ? -EINTR : 0;
+}
+
+int au_ring_wait(struct au_ring *ring, const struct au_wait *w)
+{
+	uint32_t min = au_min_u32(w->min_complete, ring->cq_entries);
+	uint32_t timeouts = ring->nr_timeouts;
+	uint64_t min_wait_ns = w->min_wait_ns;
+	int r = 0;
+
+	for (;;) {
+		uint64_t deadline = w->deadline_ns;
+
+		au_ring_run(ring);
+		if (au_unlikely(ring->nr_overflow)) {
+			au_cq_flush_overflow(ring);
+			au_cq_commit(ring);
+		}
+		if (au_cq_ready(ring) >= min || ring->nr_timeouts != timeouts)
+			break;
+		if (r == -EINTR)
+			break;
+		if (min_wait_ns) {
+			if (au_now_ns() >= min_wait_ns) {
+				/* From here on any one will do. */
+				min = 1;
+				min_wait_ns = 0;
+				continue;
+			}
+			deadline = min_wait_ns;
+		} else if (deadline != AU_NSEC_FOREVER &&
+			   au_now_ns() >= deadline) {
+			r = -ETIME;
+			break;
+		}
+		if (ring->has_leader)
+			r = ring_follow(ring, deadline, w->sigmask);
+		else
+			r = au_ring_sleep(ring, deadline, w->sigmask);
+		if (r < 0 && r != -EINTR)
+			break;
+	}
+	return au_cq_ready(ring) ? 0 : r;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watches are found by descriptor number. A number can come to mean another
+ * file behind our back; the kernel then has dropped the registration, and
+ * EPOLL_CTL_MOD says ENOENT. While the process tells us of every close (the
+ * preload does) that question is not asked; otherwise it is, at each arming of
+ * a watch nobody waited on.
+ */
+#include "core/poller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include "core/issue.h"
+#include "core/ring.h"
+#include "sys/poll.h"
+#include "sys/syscall.h"
+
+#define POLLER_MIN_WATCHES 64
+#define POLLER_WAKE UINT64_MAX
+
+/* Edge-triggered, with the errors epoll always reports. */
+#define WATCH_ALWAYS (EPOLLERR | EPOLLHUP)
+
+bool au_poller_trusts_close;
+
+void au_poller_init(struct au_poller *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->epfd = p->wakefd = -1;
+	au_list_init(&p->orphans);
+}
+
+int au_poller_open(struct au_ring *ring)
+{
+	struct au_poller *p = &ring->poller;
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET,
+				  .data.u64 = POLLER_WAKE };
+	int epfd, wakefd, r;
+
+	if (au_likely(p->epfd >= 0))
+		return 0;
+	epfd = au_fd_hide((int)au_syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
+	wakefd = au_fd_hide(
+		(int)au_syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	r = epfd < 0 ? epfd : wakefd;
+	if (r >= 0)
+		r = (int)au_syscall(SYS_epoll_ctl, epfd, EPOLL_CTL_ADD, wakefd,
+				    &ev);
+	if (r < 0) {
+		au_fd_close_hidden(epfd);
+		au_fd_close_hidden(wakefd);
+		return r;
+	}
+	p->wakefd = wakefd;
+	p->epfd = epfd;
+	return 0;
+}
+
+void au_poller_wake(struct au_poller *p)
+{
+	uint64_t one = 1;
+
+	(void)au_syscall(SYS_write, p->wakefd, &one, sizeof(one));
+}
+
+static struct au_watch *watch_get(struct au_poller *p, int fd)
+{
+	struct au_watch **watches, *w;
+	uint32_t max = p->watches_max ? p->watches_max : POLLER_MIN_WATCHES;
+
+	if ((uint32_t)fd >= p->watches_max) {
+		while (max <= (uint32_t)fd)
+			max *= 2;
+		watches = realloc(p->watches, max * sizeof(*watches));
+		if (!watches)
+			return NULL;
+		memset(watches + p->watches_max, 0,
+		       (max - p->watches_max) * sizeof(*watches));
+		p->watches = watches;
+		p->watches_max = max;
+	}
+	w = p->watches[fd];
+	if (!w) {
+		w = calloc(1, sizeof(*w));
+		if (!w)
+			return NULL;
+		w->fd = fd;
+		w->generation = ++p->generation;
+		au_list_init(&w->waiters);
+		au_list_init(&w->orphan);
+		p->watches[fd] = w;
+	}
+	return w;
+}
+
+static int watch_ctl(struct au_poller *p, struct au_watch *w, int op,
+		     uint32_t events)
+{
+	struct epoll_event ev = {
+		.events = events | EPOLLET,
+		.data.u64 = (uint64_t)w->generation << 32 | (uint32_t)w->fd,
+	};
+
+	return (int)au_syscall(SYS_epoll_ctl, p->epfd, op, w->fd, &ev);
+}
+
+/* Makes the registration cover `events`: 1 if it is a new one. */
+static int watch_register(struct au_poller *p, struct au_watch *w,
+			  uint32_t events)
+{
+	int r = -ENOENT;
+
+	events |= w->events;
+	if (w->events) {
+		if (events == w->events && (w->nr || au_poller_trusts_close))
+			return 0;
+		r = watch_ctl(p, w, EPOLL_CTL_MOD, events);
+	}
+	if (r == -ENOENT) {
+		/* Never registered, or the number means another file now. */
+		w->generation = ++p->generation;
+		r = watch_ctl(p, w, EPOLL_CTL_ADD, events);
+		if (r == -EEXIST)
+			r = watch_ctl(p, w, EPOLL_CTL_MOD, events);
+	}
+	if (r < 0)
+		return r;
+	w->events = events;
+	return 1;
+}
+
+int au_poller_arm(struct au_ring *ring, struct au_req *req, int fd,
+		  uint32_t mask)
+{
+	struct au_poller *p = &ring->poller;
+	struct au_watch *w;
+	int r;
+
+	if (fd < 0)
+		return -EBADF;
+	r = au_poller_open(ring);
+	if (r < 0)
+		return r;
+	w = watch_get(p, fd);
+	if (!w)
+		return -ENOMEM;
+	r = watch_register(p, w, mask);
+	if (r < 0)
+		return r;
+	if (au_req_park(ring, req, AU_AT_POLLER) < 0)
+		return -ENOMEM;
+	req->watch = w;
+	req->poll_mask = mask;
+	au_list_add_tail(&w->waiters, &req->waiter);
+	w->nr++;
+	p->nr_waiters++;
+	return r;
+}
+
+static void watch_free(struct au_poller *p, struct au_watch *w, bool hidden)
+{
+	au_list_del(&w->orphan);
+	if (hidden)
+		au_fd_close_hidden(w->fd);
+	free(w);
+}
+
+void au_poller_cancel(struct au_ring *ring, struct au_req *req)
+{
+	struct au_watch *w = req->watch;
+
+	au_list_del(&req->waiter);
+	ring->poller.nr_waiters--;
+	/* The last one on a closed file takes our reference with it. */
+	if (!--w->nr && !au_list_empty(&w->orphan) && !w->busy)
+		watch_free(&ring->poller, w, true);
+}
+
+/*
+ * The file has `events`: tries who waits for them, oldest first. After one
+ * that would still block, later ones in the same direction would too.
+ */
+static void watch_ready(struct au_ring *ring, struct au_watch *w,
+			uint32_t events)
+{
+	struct au_list run, back;
+	uint32_t blocked = 0;
+
+	au_list_splice(&w->waiters, &run);
+	au_list_init(&back);
+	w->busy = true;
+	while (!au_list_empty(&run)) {
+		struct au_req *req =
+			au_container_of(run.next, struct au_req, waiter);
+		uint32_t mask = req->poll_mask | WATCH_ALWAYS;
+
+		au_list_del(&req->waiter);
+		if (!(mask & events) || (req->poll_mask & blocked)) {
+			au_list_add_tail(&back, &req->waiter);
+			continue;
+		}
+		w->nr--;
+		ring->poller.nr_waiters--;
+		if (au_req_poll_ready(ring, req, events & mask))
+			continue;
+		w->nr++;
+		ring->poller.nr_waiters++;
+		au_list_add_tail(&back, &req->waiter);
+		if (!au_req_is_poll(req))
+			blocked |= req->poll_mask & (EPOLLIN | EPOLLOUT);
+	}
+	w->busy = false;
+	/* Whoever was armed meanwhile stands behind those that waited on. */
+	while (!au_list_empty(&w->waiters)) {
+		struct au_list *n = w->waiters.next;
+
+		au_list_del(n);
+		au_list_add_tail(&back, n);
+	}
+	au_list_splice(&back, &w->waiters);
+	if (!w->nr && !au_list_empty(&w->orphan))
+		watch_free(&ring->poller, w, true);
+}
+
+static struct au_watch *watch_of_event(struct au_poller *p, uint64_t data)
+{
+	uint32_t fd = (uint32_t)data, generation = (uint32_t)(data >> 32);
+	struct au_watch *w = fd < p->watches_max ? p->watches[fd] : NULL;
+	struct au_list *pos, *tmp;
+
+	if (w && w->generation == generation)
+		return w;
+	au_list_for_each_safe (pos, tmp, &p->orphans) {
+		w = au_container_of(pos, struct au_watch, orphan);
+		if (w->generation == generation)
+			return w;
+	}
+	return NULL;
+}
+
+bool au_poller_dispatch(struct au_ring *ring, const struct epoll_event *ev,
+			int nr)
+{
+	bool any = false;
+
+	for (int i = 0; i < nr; i++) {
+		struct au_watch *w;
+
+		if (ev[i].data.u64 == POLLER_WAKE)
+			continue;
+		w = watch_of_event(&ring->poller, ev[i].data.u64);
+		if (!w || !w->nr)
+			continue;
+		watch_ready(ring, w, ev[i].events);
+		any = true;
+	}
+	return any;
+}
+
+bool au_poller_reap(struct au_ring *ring)
+{
+	struct epoll_event ev[AU_POLLER_EVENTS];
+	bool any = false;
+	int n;
+
+	do {
+		n = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
+				     0, NULL);
+		any |= au_poller_dispatch(ring, ev, n);
+	} while (n == AU_POLLER_EVENTS);
+	return any;
+}
+
+void au_poller_fd_closing(struct au_ring *ring, int fd)
+{
+	struct au_poller *p = &ring->poller;
+	struct au_watch *w = (uint32_t)fd < p->watches_max ? p->watches[fd] :
+							     NULL;
+	int hidden;
+
+	if (!w)
+		return;
+	if (!w->nr) {
+		/* The kernel drops the registration with the file. */
+		if (w->events)
+			(void)watch_ctl(p, w, EPOLL_CTL_DEL, 0);
+		w->events = 0;
+		return;
+	}
+	hidden = au_fd_dup_hidden(fd);
+	if (hidden < 0)
+		return;
+	(void)watch_ctl(p, w, EPOLL_CTL_DEL, 0);
+	p->watches[fd] = NULL;
+	w->fd = hidden;
+	w->generation = ++p->generation;
+	au_list_add_tail(&p->orphans, &w->orphan);
+	(void)watch_ctl(p, w, EPOLL_CTL_ADD, w->events);
+	for (struct au_list *n = w->waiters.next; n != &w->waiters; n = n->next)
+		au_container_of(n, struct au_req, waiter)->fd = hidden;
+}
+
+void au_poller_destroy(struct au_ring *ring)
+{
+	struct au_poller *p = &ring->poller;
+
+	while (!au_list_empty(&p->orphans))
+		watch_free(p,
+			   au_container_of(p->orphans.next, struct au_watch,
+					   orphan),
+			   true);
+	for (uint32_t i = 0; i < p->watches_max; i++)
+		free(p->watches[i]);
+	free(p->watches);
+	au_fd_close_hidden(p->epfd);
+	au_fd_close_hidden(p->wakefd);
+	au_poller_init(p);
+}

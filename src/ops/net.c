@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sockets: SEND, RECV, SENDMSG, RECVMSG, ACCEPT, CONNECT, SHUTDOWN, SOCKET.
+ *
+ * Data goes by the ordinary calls with MSG_DONTWAIT, whatever the socket's own
+ * mode: EAGAIN means wait for the socket, unless the application itself asked
+ * not to wait. accept(2) and connect(2) have no such flag; on a socket in
+ * blocking mode they are surrounded by fcntl(2) (see
+ * docs/decisions/nonblocking-connect.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include "core/complete.h"
+#include "core/issue.h"
+#include "core/register.h"
+#include "core/ring.h"
+#include "ops/ops.h"
+#include "sys/poll.h"
+#include "sys/syscall.h"
+#include "sys/uaccess.h"
+
+/* SEND, RECV, SENDMSG, RECVMSG. */
+struct au_sr {
+	uint64_t addr; /* buffer, or msghdr (the application's or copied) */
+	uint32_t len;
+	uint32_t msg_flags;
+	uint32_t done; /* MSG_WAITALL: bytes so far */
+	uint16_t flags; /* IORING_RECVSEND_* */
+	uint16_t addr_len;
+	uint64_t to; /* SEND: destination */
+};
+
+#define SR_FLAGS IORING_RECVSEND_POLL_FIRST
+
+/* A message copied to outlive the submit call. */
+struct net_msg {
+	struct msghdr hdr;
+	uint64_t user; /* the application's header, for what recvmsg returns */
+	struct sockaddr_storage name;
+	struct iovec iov[];
+};
+
+static int sr_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+
+	sr->addr = AU_READ_ONCE(sqe->addr);
+	sr->len = AU_READ_ONCE(sqe->len);
+	sr->msg_flags = AU_READ_ONCE(sqe->msg_flags) | MSG_NOSIGNAL;
+	sr->flags = AU_READ_ONCE(sqe->ioprio);
+	sr->done = 0;
+	sr->to = 0;
+	sr->addr_len = 0;
+	if (au_unlikely(sr->flags & ~SR_FLAGS))
+		return -EINVAL;
+	if (sr->msg_flags & MSG_DONTWAIT)
+		au_req_set(req, AU_REQ_F_NOWAIT);
+	return 0;
+}
+
+int au_send_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+	int r = sr_prep(req, sqe);
+
+	if (r < 0)
+		return r;
+	if (AU_READ_ONCE(sqe->pad3[0]))
+		return -EINVAL;
+	sr->to = AU_READ_ONCE(sqe->addr2);
+	sr->addr_len = AU_READ_ONCE(sqe->addr_len);
+	return 0;
+}
+
+int au_sendmsg_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	if (AU_READ_ONCE(sqe->addr2) || AU_READ_ONCE(sqe->file_index))
+		return -EINVAL;
+	return sr_prep(req, sqe);
+}
+
+int au_recv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	if (AU_READ_ONCE(sqe->addr2))
+		return -EINVAL;
+	return sr_prep(req, sqe);
+}
+
+int au_recvmsg_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return au_recv_prep(req, sqe);
+}
+
+int au_send_stabilise(struct au_req *req)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+
+	if (!sr->to)
+		return 0;
+	if (sr->addr_len > sizeof(struct sockaddr_storage))
+		return -EINVAL;
+	if (!au_async_data_alloc(req, sr->addr_len + 1U))
+		return -ENOMEM;
+	if (au_copy_from_user(req->async_data, sr->to, sr->addr_len))
+		return -EFAULT;
+	sr->to = (uintptr_t)req->async_data;
+	return 0;
+}
+
+static bool op_receives(const struct au_req *req)
+{
+	return req->opcode == IORING_OP_RECV ||
+	       req->opcode == IORING_OP_RECVMSG;
+}
+
+/* Header, vector and, to send, the address and control data. */
+int au_msg_stabilise(struct au_req *req)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+	bool receives = op_receives(req);
+	size_t control;
+	struct net_msg *m;
+	struct msghdr hdr;
+	struct iovec *iov;
+	int err;
+
+	if (au_copy_from_user(&hdr, sr->addr, sizeof(hdr)))
+		return -EFAULT;
+	if (hdr.msg_iovlen > IOV_MAX)
+		return -EMSGSIZE;
+	if ((int)hdr.msg_namelen < 0)
+		return -EINVAL;
+	control = receives ? 0 : hdr.msg_controllen;
+	if (control > 1 << 20)
+		return -ENOBUFS;
+	iov = au_iovec_copy(req, (uintptr_t)hdr.msg_iov,
+			    (uint32_t)hdr.msg_iovlen,
+			    sizeof(*m) + au_align_up(control, 16), &err);
+	if (!iov)
+		return err;
+	m = req->async_data;
+	m->hdr = hdr;
+	m->hdr.msg_iov = iov;
+	m->user = sr->addr;
+	if (!receives && hdr.msg_name) {
+		m->hdr.msg_namelen = au_min_u32(hdr.msg_namelen,
+						sizeof(m->name));
+		if (au_copy_from_user(&m->name, (uintptr_t)hdr.msg_name,
+				      m->hdr.msg_namelen))
+			return -EFAULT;
+		m->hdr.msg_name = &m->name;
+	}
+	if (control) {
+		m->hdr.msg_control = m + 1;
+		if (au_copy_from_user(m + 1, (uintptr_t)hdr.msg_control,
+				      control))
+			return -EFAULT;
+	}
+	sr->addr = (uintptr_t)&m->hdr;
+	return 0;
+}
+
+/* What recvmsg(2) writes into the header goes to the application's. */
+static void msg_give_back(struct au_req *req, const struct net_msg *m)
+{
+	struct {
+		socklen_t namelen;
+	} name = { m->hdr.msg_namelen };
+	struct {
+		size_t controllen;
+		int flags;
+	} rest = { m->hdr.msg_controllen, m->hdr.msg_flags };
+
+	if (!(req->flags & AU_REQ_F_STABLE))
+		return;
+	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
+			    &name, sizeof(name.namelen)) ||
+	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
+			    &rest.controllen, sizeof(rest.controllen)) ||
+	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_flags),
+			    &rest.flags, sizeof(rest.flags)))
+		au_req_set_res(req, -EFAULT);
+}
+
+/* Takes `n` bytes off the front of a copied vector. */
+static void msg_advance(struct net_msg *m, size_t n)
+{
+	struct msghdr *h = &m->hdr;
+
+	while (h->msg_iovlen && n >= h->msg_iov->iov_len) {
+		n -= h->msg_iov->iov_len;
+		h->msg_iov++;
+		h->msg_iovlen--;
+	}
+	if (h->msg_iovlen) {
+		h->msg_iov->iov_base = (char *)h->msg_iov->iov_base + n;
+		h->msg_iov->iov_len -= n;
+	}
+}
+
+static size_t msg_left(const struct net_msg *m)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < m->hdr.msg_iovlen; i++)
+		left += m->hdr.msg_iov[i].iov_len;
+	return left;
+}
+
+static long sr_call(struct au_req *req, const struct au_sr *sr, uint32_t flags)
+{
+	void *buf = (char *)au_ptr(sr->addr) + sr->done;
+	size_t len = sr->len - sr->done;
+
+	switch (req->opcode) {
+	case IORING_OP_SEND:
+		return au_syscall(SYS_sendto, req->fd, buf, len, flags,
+				  au_ptr(sr->to), sr->to ? sr->addr_len : 0);
+	case IORING_OP_RECV:
+		return au_syscall(SYS_recvfrom, req->fd, buf, len, flags, NULL,
+				  NULL);
+	case IORING_OP_SENDMSG:
+		return au_syscall(SYS_sendmsg, req->fd, au_ptr(sr->addr),
+				  flags);
+	default:
+		return au_syscall(SYS_recvmsg, req->fd, au_ptr(sr->addr),
+				  flags);
+	}
+}
+
+static bool socket_is_stream(int fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type,
+			  &len) >= 0 &&
+	       (type == SOCK_STREAM || type == SOCK_SEQPACKET);
+}
+
+/*
+ * MSG_WAITALL on a stream: some bytes went through, the rest has to. True if
+ * there is a rest.
+ */
+static bool sr_goes_on(struct au_req *req, struct au_sr *sr, long res)
+{
+	bool msg = req->opcode == IORING_OP_SENDMSG ||
+		   req->opcode == IORING_OP_RECVMSG;
+	struct net_msg *m;
+
+	if (!(sr->msg_flags & MSG_WAITALL) || (req->flags & AU_REQ_F_NOWAIT) ||
+	    !socket_is_stream(req->fd))
+		return false;
+	if (!msg) {
+		if (sr->done + (uint32_t)res >= sr->len)
+			return false;
+		sr->done += (uint32_t)res;
+		return true;
+	}
+	if (au_req_stabilise(req) < 0)
+		return false;
+	m = req->async_data;
+	if (m->hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return false;
+	msg_advance(m, (size_t)res);
+	sr->done += (uint32_t)res;
+	if (msg_left(m))
+		return true;
+	sr->done -= (uint32_t)res;
+	return false;
+}
+
+static enum au_issue sr_issue(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+	bool receives = op_receives(req);
+	long res;
+
+	if (au_unlikely(sr->flags & IORING_RECVSEND_POLL_FIRST)) {
+		/* Not worth a try before the socket says so. */
+		sr->flags &= (uint16_t)~IORING_RECVSEND_POLL_FIRST;
+		if (!(req->flags & AU_REQ_F_NOWAIT) &&
+		    au_poll_now(req->fd, receives ? POLLIN : POLLOUT) == 0)
+			return AU_RETRY;
+	}
+	do {
+		uint32_t flags = sr->msg_flags & ~(uint32_t)MSG_WAITALL;
+
+		res = sr_call(req, sr, flags | MSG_DONTWAIT);
+		if (res == -EAGAIN)
+			return AU_RETRY;
+	} while (res > 0 && au_unlikely(sr->msg_flags & MSG_WAITALL) &&
+		 sr_goes_on(req, sr, res));
+
+	if (sr->done) {
+		/* What came before an error or the end is the result. */
+		res = (res > 0 ? res : 0) + sr->done;
+	}
+	req->res = (int)res;
+	/* Less than all that was asked for breaks a chain. */
+	if (res < 0 || ((sr->msg_flags & MSG_WAITALL) && sr->len &&
+			!(req->opcode == IORING_OP_SENDMSG ||
+			  req->opcode == IORING_OP_RECVMSG) &&
+			(uint32_t)res < sr->len && socket_is_stream(req->fd)))
+		au_req_set_fail(req);
+	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
+		msg_give_back(req, req->async_data);
+	return AU_DONE;
+}
+
+enum au_issue au_send(struct au_req *req, unsigned int issue_flags)
+{
+	return sr_issue(req, issue_flags);
+}
+
+enum au_issue au_recv(struct au_req *req, unsigned int issue_flags)
+{
+	return sr_issue(req, issue_flags);
+}
+
+enum au_issue au_sendmsg(struct au_req *req, unsigned int issue_flags)
+{
+	return sr_issue(req, issue_flags);
+}
+
+enum au_issue au_recvmsg(struct au_req *req, unsigned int issue_flags)
+{
+	return sr_issue(req, issue_flags);
+}
+
+struct au_accept {
+	uint64_t addr, addr_len;
+	uint32_t flags; /* SOCK_* */
+	uint32_t file_index;
+	uint16_t ioprio; /* IORING_ACCEPT_* */
+};
+
+int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_accept *a = au_req_cmd(req, struct au_accept);
+
+	if (AU_READ_ONCE(sqe->len) || AU_READ_ONCE(sqe->buf_index))
+		return -EINVAL;
+	a->addr = AU_READ_ONCE(sqe->addr);
+	a->addr_len = AU_READ_ONCE(sqe->addr2);
+	a->flags = AU_READ_ONCE(sqe->accept_flags);
+	a->ioprio = AU_READ_ONCE(sqe->ioprio);
+	a->file_index = AU_READ_ONCE(sqe->file_index);
+	if (a->ioprio & ~(IORING_ACCEPT_MULTISHOT | IORING_ACCEPT_DONTWAIT |
+			  IORING_ACCEPT_POLL_FIRST))
+		return -EINVAL;
+	if (a->file_index) {
+		if (a->flags & SOCK_CLOEXEC)
+			return -EINVAL;
+		if ((a->ioprio & IORING_ACCEPT_MULTISHOT) &&
+		    a->file_index != IORING_FILE_INDEX_ALLOC)
+			return -EINVAL;
+	}
+	if (a->flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	if (a->ioprio & IORING_ACCEPT_MULTISHOT) {
+		if (req->flags & AU_REQ_F_CQE_SKIP)
+			return -EINVAL;
+		au_req_set(req, AU_REQ_F_MULTISHOT);
+	}
+	if (a->ioprio & IORING_ACCEPT_DONTWAIT)
+		au_req_set(req, AU_REQ_F_NOWAIT);
+	return 0;
+}
+
+/* Runs `call` while the socket is in non-blocking mode. */
+struct nonblocking {
+	int fd, flags; /* flags < 0: nothing to restore */
+};
+
+static void nonblocking_begin(struct nonblocking *nb, int fd)
+{
+	nb->fd = fd;
+	nb->flags = (int)au_syscall(SYS_fcntl, fd, F_GETFL);
+	if (nb->flags >= 0 && (nb->flags & O_NONBLOCK))
+		nb->flags = -1;
+	if (nb->flags >= 0)
+		(void)au_syscall(SYS_fcntl, fd, F_SETFL,
+				 nb->flags | O_NONBLOCK);
+}
+
+static void nonblocking_end(const struct nonblocking *nb)
+{
+	if (nb->flags >= 0)
+		(void)au_syscall(SYS_fcntl, nb->fd, F_SETFL, nb->flags);
+}
+
+static int accept_call(struct au_req *req, const struct au_accept *a)
+{
+	int flags = (int)a->flags | (a->file_index ? SOCK_CLOEXEC : 0);
+	struct nonblocking nb;
+	int ev = au_poll_now(req->fd, POLLIN), r;
+
+	/* Not listening, say: accept(2) knows the error. */
+	if (ev == 0)
+		return -EAGAIN;
+	nonblocking_begin(&nb, req->fd);
+	r = (int)au_syscall(SYS_accept4, req->fd, au_ptr(a->addr),
+			    au_ptr(a->addr_len), flags);
+	nonblocking_end(&nb);
+	if (r >= 0 && a->file_index)
+		r = au_file_install_fd(req->ring, a->file_index, r);
+	return r;
+}
+
+enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_accept *a = au_req_cmd(req, struct au_accept);
+	int r;
+
+	for (;;) {
+		uint32_t more = 0;
+
+		r = accept_call(req, a);
+		if (r == -EAGAIN)
+			return AU_RETRY;
+		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0)
+			more = IORING_CQE_F_SOCK_NONEMPTY;
+		if (!(req->flags & AU_REQ_F_MULTISHOT) || r < 0 ||
+		    !au_req_post_more(req->ring, req, r, more)) {
+			req->cqe_flags |= more;
+			break;
+		}
+	}
+	au_req_set_res(req, r);
+	return AU_DONE;
+}
+
+struct au_connect {
+	uint64_t addr;
+	uint32_t addr_len;
+	bool in_progress, seen_aborted;
+};
+
+int au_connect_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_connect *c = au_req_cmd(req, struct au_connect);
+
+	if (AU_READ_ONCE(sqe->len) || AU_READ_ONCE(sqe->buf_index) ||
+	    AU_READ_ONCE(sqe->rw_flags) || AU_READ_ONCE(sqe->splice_fd_in))
+		return -EINVAL;
+	c->addr = AU_READ_ONCE(sqe->addr);
+	c->addr_len = (uint32_t)AU_READ_ONCE(sqe->addr2);
+	c->in_progress = c->seen_aborted = false;
+	return 0;
+}
+
+int au_connect_stabilise(struct au_req *req)
+{
+	struct au_connect *c = au_req_cmd(req, struct au_connect);
+
+	if (c->addr_len > sizeof(struct sockaddr_storage))
+		return -EINVAL;
+	if (!au_async_data_alloc(req, c->addr_len + 1U))
+		return -ENOMEM;
+	if (au_copy_from_user(req->async_data, c->addr, c->addr_len))
+		return -EFAULT;
+	c->addr = (uintptr_t)req->async_data;
+	return 0;
+}
+
+enum au_issue au_connect(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_connect *c = au_req_cmd(req, struct au_connect);
+	struct nonblocking nb;
+	int r, err = 0;
+	socklen_t len = sizeof(err);
+
+	if (c->in_progress) {
+		/* The handshake ended, one way or the other. */
+		if (au_poll_now(req->fd, POLLOUT | POLLERR | POLLHUP) == 0)
+			return AU_RETRY;
+		r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
+				    SO_ERROR, &err, &len);
+		au_req_set_res(req, r < 0 ? r : -err);
+		return AU_DONE;
+	}
+	nonblocking_begin(&nb, req->fd);
+	r = (int)au_syscall(SYS_connect, req->fd, au_ptr(c->addr),
+			    c->addr_len);
+	nonblocking_end(&nb);
+	if (r == -EINPROGRESS && !(req->flags & AU_REQ_F_NOWAIT)) {
+		c->in_progress = true;
+		return AU_RETRY;
+	}
+	/* What is left of an earlier refusal: the next try tells afresh. */
+	if (r == -ECONNABORTED && !c->seen_aborted) {
+		c->seen_aborted = true;
+		return AU_RETRY;
+	}
+	/* A local socket's backlog is full: its turn comes with POLLOUT. */
+	if (r == -EAGAIN)
+		return AU_RETRY;
+	au_req_set_res(req, r);
+	return AU_DONE;
+}
+
+struct au_shutdown {
+	int32_t how;
+};
+
+int au_shutdown_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_shutdown *s = au_req_cmd(req, struct au_shutdown);
+
+	if (AU_READ_ONCE(sqe->off) || AU_READ_ONCE(sqe->addr) ||
+	    AU_READ_ONCE(sqe->rw_flags) || AU_READ_ONCE(sqe->buf_index) ||
+	    AU_READ_ONCE(sqe->splice_fd_in))
+		return -EINVAL;
+	s->how = (int32_t)AU_READ_ONCE(sqe->len);
+	return 0;
+}
+
+enum au_issue au_shutdown(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_shutdown *s = au_req_cmd(req, struct au_shutdown);
+
+	au_req_set_res(req,
+		       (int)au_syscall(SYS_shutdown, req->fd, s->how));
+	return AU_DONE;
+}
+
+struct au_socket {
+	int32_t domain, type, protocol;
+	uint32_t file_index;
+};
+
+int au_socket_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_socket *s = au_req_cmd(req, struct au_socket);
+
+	if (AU_READ_ONCE(sqe->addr) || AU_READ_ONCE(sqe->rw_flags) ||
+	    AU_READ_ONCE(sqe->buf_index))
+		return -EINVAL;
+	s->domain = req->fd;
+	s->type = (int32_t)AU_READ_ONCE(sqe->off);
+	s->protocol = (int32_t)AU_READ_ONCE(sqe->len);
+	s->file_index = AU_READ_ONCE(sqe->file_index);
+	if (s->file_index && (s->type & SOCK_CLOEXEC))
+		return -EINVAL;
+	if (s->type & ~(0xf | SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	return 0;
+}
+
+enum au_issue au_socket(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_socket *s = au_req_cmd(req, struct au_socket);
+	int type = s->type | (s->file_index ? SOCK_CLOEXEC : 0);
+	int r = (int)au_syscall(SYS_socket, s->domain, type, s->protocol);
+
+	if (r >= 0 && s->file_index)
+		r = au_file_install_fd(req->ring, s->file_index, r);
+	au_req_set_res(req, r);
+	return AU_DONE;
+}

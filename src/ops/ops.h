@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Every opcode's functions, by family: what ops/table.c puts into its rows. */
+#ifndef AU_OPS_OPS_H
+#define AU_OPS_OPS_H
+
+#include "core/op.h"
+
+#define AU_OP_DECLARE(op)                                                     \
+	int au_##op##_prep(struct au_req *req, const struct io_uring_sqe *sqe); \
+	enum au_issue au_##op(struct au_req *req, unsigned int issue_flags)
+
+/* advise.c */
+AU_OP_DECLARE(fadvise);
+AU_OP_DECLARE(madvise);
+
+/* cancel.c */
+AU_OP_DECLARE(async_cancel);
+
+/* epoll.c */
+AU_OP_DECLARE(epoll_ctl);
+
+/* filetable.c */
+AU_OP_DECLARE(files_update);
+
+/* net.c */
+AU_OP_DECLARE(accept);
+AU_OP_DECLARE(connect);
+AU_OP_DECLARE(send);
+AU_OP_DECLARE(recv);
+AU_OP_DECLARE(sendmsg);
+AU_OP_DECLARE(recvmsg);
+AU_OP_DECLARE(shutdown);
+AU_OP_DECLARE(socket);
+int au_connect_stabilise(struct au_req *req);
+int au_send_stabilise(struct au_req *req);
+int au_msg_stabilise(struct au_req *req);
+
+/* nop.c */
+AU_OP_DECLARE(nop);
+
+/* openclose.c */
+AU_OP_DECLARE(openat);
+AU_OP_DECLARE(openat2);
+AU_OP_DECLARE(close);
+
+/* poll.c */
+AU_OP_DECLARE(poll_add);
+AU_OP_DECLARE(poll_remove);
+bool au_poll_add_ready(struct au_ring *ring, struct au_req *req,
+		       uint32_t events);
+
+/* rw.c */
+AU_OP_DECLARE(read);
+AU_OP_DECLARE(write);
+int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
+int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
+int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
+int au_rw_stabilise(struct au_req *req);
+
+/* statx.c */
+AU_OP_DECLARE(statx);
+
+/* sync.c */
+AU_OP_DECLARE(fsync);
+AU_OP_DECLARE(sync_file_range);
+AU_OP_DECLARE(fallocate);
+
+/* timeout.c */
+AU_OP_DECLARE(timeout);
+AU_OP_DECLARE(timeout_remove);
+AU_OP_DECLARE(link_timeout);
+bool au_timeout_ready(struct au_ring *ring, struct au_req *req,
+		      uint32_t events);
+bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
+			   uint32_t events);
+void au_timeout_cleanup(struct au_req *req);
+
+/* util.c: shared by families */
+
+/* A path copied in prep. async_data; NEED_CLEANUP is set. 0 or -errno. */
+int au_path_prep(struct au_req *req, uint64_t user) au_must_check;
+void au_async_data_free(struct au_req *req);
+void *au_async_data_alloc(struct au_req *req, size_t size);
+
+/*
+ * Copies `nr` iovecs into req->async_data behind `head` bytes. Returns where
+ * they lie, or NULL with *err.
+ */
+struct iovec *au_iovec_copy(struct au_req *req, uint64_t user, uint32_t nr,
+			    size_t head, int *err);
+
+#endif

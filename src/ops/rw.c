@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * READ, WRITE and their vectored and fixed kinds.
+ *
+ * First a call that must not sleep (RWF_NOWAIT). What comes of it:
+ *   a result       done; a regular file that gave less than asked is asked on
+ *   EAGAIN         the file is waited for, or if it is always ready, a worker
+ *   EOPNOTSUPP     this kind of file cannot promise not to sleep:
+ *                  in memory, or a buffered write to a regular file: plainly
+ *                  anything else: poll says when, a worker does it
+ *   ESPIPE         a stream: again without an offset
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include "core/issue.h"
+#include "core/ring.h"
+#include "ops/ops.h"
+#include "sys/poll.h"
+#include "sys/syscall.h"
+#include "sys/uaccess.h"
+
+#ifndef RWF_NOAPPEND
+#define RWF_NOAPPEND 0x20
+#endif
+#ifndef RWF_ATOMIC
+#define RWF_ATOMIC 0x40
+#endif
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x80
+#endif
+#define RWF_KNOWN                                                      \
+	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
+	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
+
+/*
+ * A buffered write longer than this goes to a worker. The length of a vector
+ * is not known until it is copied; it is taken for short.
+ */
+#define RW_INLINE_WRITE_MAX (128 * 1024)
+
+enum {
+	RW_WRITE = 1 << 0,
+	RW_VECTOR = 1 << 1,
+	RW_FIXED = 1 << 2,
+	RW_REGULAR = 1 << 3, /* asked on until the end of the file */
+};
+
+struct au_rw {
+	uint64_t addr; /* buffer, or iovecs (the application's or copied) */
+	uint64_t pos; /* -1: the file's position */
+	uint32_t len; /* bytes, or iovecs */
+	uint32_t rw_flags; /* RWF_* */
+	uint32_t done; /* bytes transferred by earlier calls */
+	uint32_t kind;
+};
+
+static int rw_ioprio(const struct io_uring_sqe *sqe)
+{
+	/* A hint that system calls do not take; only its form is checked. */
+	uint16_t prio = AU_READ_ONCE(sqe->ioprio), class = prio >> 13;
+
+	if (class > 3 || (class == 0 && (prio & 0x1fff)))
+		return -EINVAL;
+	return 0;
+}
+
+static int rw_prep(struct au_req *req, const struct io_uring_sqe *sqe,
+		   uint32_t kind)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+
+	rw->kind = kind;
+	rw->pos = AU_READ_ONCE(sqe->off);
+	rw->addr = AU_READ_ONCE(sqe->addr);
+	rw->len = AU_READ_ONCE(sqe->len);
+	rw->rw_flags = AU_READ_ONCE(sqe->rw_flags);
+	rw->done = 0;
+	if (kind & RW_FIXED)
+		req->buf_index = AU_READ_ONCE(sqe->buf_index);
+	if (au_unlikely(AU_READ_ONCE(sqe->attr_type_mask)))
+		return -EINVAL;
+	if (au_unlikely(AU_READ_ONCE(sqe->ioprio)))
+		return rw_ioprio(sqe);
+	return 0;
+}
+
+int au_read_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return rw_prep(req, sqe, 0);
+}
+
+int au_write_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return rw_prep(req, sqe, RW_WRITE);
+}
+
+int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return rw_prep(req, sqe, RW_VECTOR);
+}
+
+int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return rw_prep(req, sqe, RW_VECTOR | RW_WRITE);
+}
+
+int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return rw_prep(req, sqe,
+		       RW_FIXED | (req->opcode == IORING_OP_WRITE_FIXED ?
+					   RW_WRITE :
+					   0));
+}
+
+int au_rw_stabilise(struct au_req *req)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+	struct iovec *iov;
+	int err;
+
+	if (!(rw->kind & RW_VECTOR))
+		return 0;
+	iov = au_iovec_copy(req, rw->addr, rw->len, 0, &err);
+	if (!iov)
+		return err;
+	rw->addr = (uintptr_t)iov;
+	return 0;
+}
+
+/* The range must lie in the registered buffer. */
+static int rw_check_fixed(struct au_req *req, const struct au_rw *rw)
+{
+	const struct au_rsrc_node *n =
+		au_rsrc_lookup(&req->ring->buffers, req->buf_index);
+
+	if (!n || rw->addr < n->addr || rw->addr + rw->len < rw->addr ||
+	    rw->addr + rw->len > n->addr + n->len)
+		return -EFAULT;
+	return 0;
+}
+
+/* Holds the buffer, because the request outlives this call. */
+static void rw_hold_fixed(struct au_req *req)
+{
+	if (req->flags & AU_REQ_F_NODE_BUF)
+		return;
+	req->buf_node = req->ring->buffers.nodes[req->buf_index];
+	req->buf_node->refs++;
+	au_req_set(req, AU_REQ_F_NODE_BUF);
+}
+
+/* Bytes asked for in all; only for a stable vector or a plain buffer. */
+static size_t rw_total(const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+	size_t total = 0;
+
+	if (!(rw->kind & RW_VECTOR))
+		return rw->len;
+	for (uint32_t i = 0; i < rw->len; i++)
+		total += iov[i].iov_len;
+	return total;
+}
+
+/* One call for what is left, from where the last one ended. */
+static long rw_call(const struct au_req *req, const struct au_rw *rw,
+		    uint32_t flags)
+{
+	struct iovec one, *iov = &one, rest[64];
+	uint64_t pos = rw->pos;
+	uint32_t nr = 1, skip = rw->done;
+	long sys = rw->kind & RW_WRITE ? SYS_pwritev2 : SYS_preadv2;
+
+	if (rw->kind & RW_VECTOR) {
+		iov = au_ptr(rw->addr);
+		nr = rw->len;
+		if (skip) {
+			while (nr && skip >= iov->iov_len) {
+				skip -= (uint32_t)iov->iov_len;
+				iov++;
+				nr--;
+			}
+			nr = au_min_u32(nr, AU_ARRAY_SIZE(rest));
+			memcpy(rest, iov, nr * sizeof(*iov));
+			rest[0].iov_base = (char *)rest[0].iov_base + skip;
+			rest[0].iov_len -= skip;
+			iov = rest;
+		}
+	} else {
+		one.iov_base = (char *)au_ptr(rw->addr) + rw->done;
+		one.iov_len = rw->len - rw->done;
+	}
+	if (req->flags & AU_REQ_F_STREAM)
+		pos = UINT64_MAX;
+	else if (pos != UINT64_MAX)
+		pos += rw->done;
+	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
+			  rw->rw_flags | flags);
+}
+
+static uint8_t *rw_hint(struct au_req *req)
+{
+	if (req->flags & AU_REQ_F_NODE_FILE)
+		return &req->file_node->hint;
+	return au_fd_hint(req->ring, req->fd);
+}
+
+static bool fs_in_memory(int fd)
+{
+	struct statfs fs;
+
+	if (au_syscall(SYS_fstatfs, fd, &fs) < 0)
+		return false;
+	return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ||
+	       fs.f_type == HUGETLBFS_MAGIC;
+}
+
+/* The file does not take RWF_NOWAIT: what then? Remembered. */
+static au_cold uint8_t rw_learn(struct au_req *req, bool write)
+{
+	struct stat st;
+	uint8_t hint = AU_HINT_NOWAIT_REFUSED;
+
+	if (au_syscall(SYS_fstat, req->fd, &st) >= 0 && S_ISREG(st.st_mode)) {
+		if (fs_in_memory(req->fd))
+			hint = AU_HINT_MEMORY;
+		else if (write && !(au_syscall(SYS_fcntl, req->fd, F_GETFL) &
+				    (O_DIRECT | O_DSYNC)))
+			hint = AU_HINT_WRITE_INLINE;
+	}
+	return hint;
+}
+
+static bool rw_short_goes_on(struct au_req *req, struct au_rw *rw)
+{
+	struct stat st;
+
+	if (rw->kind & RW_REGULAR)
+		return true;
+	if ((req->flags & AU_REQ_F_STREAM) ||
+	    au_syscall(SYS_fstat, req->fd, &st) < 0 ||
+	    !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		return false;
+	rw->kind |= RW_REGULAR;
+	return true;
+}
+
+static enum au_issue rw_done(struct au_req *req, struct au_rw *rw, long res)
+{
+	/* An error after some bytes is the bytes. */
+	if (rw->done && res <= 0)
+		res = 0;
+	res += rw->done;
+	if (au_unlikely(res < 0))
+		au_req_set_res(req, (int)res);
+	else
+		req->res = (int)res;
+	return AU_DONE;
+}
+
+/*
+ * Some bytes came. True if that is not all there is to get: a regular file is
+ * short only at its end, or when the call had to stop before a page.
+ */
+static bool rw_short(struct au_req *req, struct au_rw *rw, long res)
+{
+	if (!(rw->kind & RW_VECTOR) && rw->done + (size_t)res == rw->len)
+		return false;
+	if ((rw->kind & RW_VECTOR) && au_req_stabilise(req) < 0)
+		return false;
+	if (rw->done + (size_t)res >= rw_total(rw) ||
+	    !rw_short_goes_on(req, rw))
+		return false;
+	rw->done += (uint32_t)res;
+	return true;
+}
+
+/* In a worker: sleeping is fine. */
+static enum au_issue rw_blocking(struct au_req *req, struct au_rw *rw)
+{
+	long res;
+
+	do {
+		res = rw_call(req, rw, 0);
+		if (res == -ESPIPE && !(req->flags & AU_REQ_F_STREAM)) {
+			au_req_set(req, AU_REQ_F_STREAM);
+			res = rw_call(req, rw, 0);
+		}
+	} while (res > 0 && rw_short(req, rw, res));
+	return rw_done(req, rw, res);
+}
+
+/* The file refuses RWF_NOWAIT. */
+static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
+				uint8_t hint)
+{
+	bool write = rw->kind & RW_WRITE;
+	int ev;
+
+	if (req->flags & AU_REQ_F_NOWAIT)
+		return rw_done(req, rw, -EAGAIN);
+	if ((hint & AU_HINT_MEMORY) ||
+	    ((hint & AU_HINT_WRITE_INLINE) && write &&
+	     ((rw->kind & RW_VECTOR) || rw->len <= RW_INLINE_WRITE_MAX) &&
+	     !(rw->rw_flags & (RWF_DSYNC | RWF_SYNC))))
+		return rw_blocking(req, rw);
+	if (hint & (AU_HINT_MEMORY | AU_HINT_WRITE_INLINE))
+		return AU_PUNT;
+	/* An O_NONBLOCK file that knows no other way answers for itself. */
+	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK)
+		return rw_blocking(req, rw);
+	ev = au_poll_now(req->fd, write ? POLLOUT : POLLIN);
+	return ev == 0 ? AU_RETRY : AU_PUNT;
+}
+
+static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+	uint8_t *hint, refused;
+	enum au_issue out;
+	long res;
+
+	if (issue_flags & AU_ISSUE_WORKER)
+		return rw_blocking(req, rw);
+	if (rw->kind & RW_FIXED) {
+		res = rw_check_fixed(req, rw);
+		if (au_unlikely(res < 0))
+			return rw_done(req, rw, res);
+	}
+	if (au_unlikely(rw->rw_flags & RWF_NOWAIT))
+		au_req_set(req, AU_REQ_F_NOWAIT);
+	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
+		return rw_done(req, rw, -EOPNOTSUPP);
+	if (au_unlikely(au_ring_lookup_fast((unsigned int)req->fd) &&
+			!(req->flags & AU_REQ_F_NODE_FILE)))
+		return rw_done(req, rw, -EINVAL);
+
+	hint = rw_hint(req);
+	refused = hint ? *hint & (rw->kind & RW_WRITE ?
+					  AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
+					  AU_HINT_MEMORY) :
+			 0;
+	if (refused) {
+		out = rw_refused(req, rw, refused);
+		goto out;
+	}
+again:
+	res = rw_call(req, rw, RWF_NOWAIT);
+	if (au_likely(res > 0)) {
+		if (au_unlikely(rw_short(req, rw, res)))
+			goto again;
+		return rw_done(req, rw, res);
+	}
+	switch (res) {
+	case -ESPIPE:
+		if (req->flags & AU_REQ_F_STREAM)
+			return rw_done(req, rw, res);
+		au_req_set(req, AU_REQ_F_STREAM);
+		goto again;
+	case -EAGAIN:
+		/* Half of a regular file's bytes: a worker gets the rest. */
+		out = rw->done ? AU_PUNT : AU_RETRY;
+		break;
+	case -EOPNOTSUPP:
+		refused = rw_learn(req, rw->kind & RW_WRITE);
+		if (hint)
+			*hint |= refused;
+		out = rw_refused(req, rw, refused);
+		break;
+	default:
+		return rw_done(req, rw, res);
+	}
+out:
+	if ((rw->kind & RW_FIXED) && out != AU_DONE)
+		rw_hold_fixed(req);
+	return out;
+}
+
+enum au_issue au_read(struct au_req *req, unsigned int issue_flags)
+{
+	return rw_issue(req, issue_flags);
+}
+
+enum au_issue au_write(struct au_req *req, unsigned int issue_flags)
+{
+	return rw_issue(req, issue_flags);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The op tables: one row an opcode, the only file that knows them all. An
+ * opcode without a row here is one this engine lacks: it completes with
+ * -EINVAL, as on a kernel that lacks it, and the probe does not show it.
+ */
+#include <errno.h>
+#include "ops/ops.h"
+
+static int unsupported_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	return -EINVAL;
+}
+
+static enum au_issue unsupported(struct au_req *req, unsigned int issue_flags)
+{
+	au_req_set_res(req, -EINVAL);
+	return AU_DONE;
+}
+
+#define FILE AU_OP_NEEDS_FILE
+#define UNSUPPORTED { unsupported_prep, unsupported, 0 }
+
+/* clang-format off */
+const struct au_op au_ops[IORING_OP_LAST] = {
+	[IORING_OP_NOP] = { au_nop_prep, au_nop, AU_OP_IOPOLL },
+	[IORING_OP_READV] = { au_readv_prep, au_read,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN |
+		AU_OP_LAZY },
+	[IORING_OP_WRITEV] = { au_writev_prep, au_write,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT |
+		AU_OP_LAZY },
+	[IORING_OP_FSYNC] = { au_fsync_prep, au_fsync,
+		FILE | AU_OP_BLOCKING },
+	[IORING_OP_READ_FIXED] = { au_read_fixed_prep, au_read,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN },
+	[IORING_OP_WRITE_FIXED] = { au_read_fixed_prep, au_write,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT },
+	[IORING_OP_POLL_ADD] = { au_poll_add_prep, au_poll_add, FILE },
+	[IORING_OP_POLL_REMOVE] = { au_poll_remove_prep, au_poll_remove, 0 },
+	[IORING_OP_SYNC_FILE_RANGE] = { au_sync_file_range_prep,
+		au_sync_file_range, FILE | AU_OP_BLOCKING },
+	[IORING_OP_SENDMSG] = { au_sendmsg_prep, au_sendmsg,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
+	[IORING_OP_RECVMSG] = { au_recvmsg_prep, au_recvmsg,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN | AU_OP_LAZY },
+	[IORING_OP_TIMEOUT] = { au_timeout_prep, au_timeout, 0 },
+	[IORING_OP_TIMEOUT_REMOVE] = { au_timeout_remove_prep,
+		au_timeout_remove, 0 },
+	[IORING_OP_ACCEPT] = { au_accept_prep, au_accept,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN },
+	[IORING_OP_ASYNC_CANCEL] = { au_async_cancel_prep, au_async_cancel,
+		0 },
+	[IORING_OP_LINK_TIMEOUT] = { au_link_timeout_prep, au_link_timeout,
+		0 },
+	[IORING_OP_CONNECT] = { au_connect_prep, au_connect,
+		FILE | AU_OP_POLLOUT | AU_OP_LAZY },
+	[IORING_OP_FALLOCATE] = { au_fallocate_prep, au_fallocate,
+		FILE | AU_OP_BLOCKING },
+	[IORING_OP_OPENAT] = { au_openat_prep, au_openat, AU_OP_BLOCKING },
+	[IORING_OP_CLOSE] = { au_close_prep, au_close, 0 },
+	[IORING_OP_FILES_UPDATE] = { au_files_update_prep, au_files_update,
+		AU_OP_IOPOLL },
+	[IORING_OP_STATX] = { au_statx_prep, au_statx, AU_OP_BLOCKING },
+	[IORING_OP_READ] = { au_read_prep, au_read,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN },
+	[IORING_OP_WRITE] = { au_write_prep, au_write,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT },
+	[IORING_OP_FADVISE] = { au_fadvise_prep, au_fadvise,
+		FILE | AU_OP_BLOCKING },
+	[IORING_OP_MADVISE] = { au_madvise_prep, au_madvise,
+		AU_OP_BLOCKING },
+	[IORING_OP_SEND] = { au_send_prep, au_send,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
+	[IORING_OP_RECV] = { au_recv_prep, au_recv,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN },
+	[IORING_OP_OPENAT2] = { au_openat2_prep, au_openat2,
+		AU_OP_BLOCKING },
+	[IORING_OP_EPOLL_CTL] = { au_epoll_ctl_prep, au_epoll_ctl, FILE },
+	[IORING_OP_SHUTDOWN] = { au_shutdown_prep, au_shutdown, FILE },
+	[IORING_OP_SOCKET] = { au_socket_prep, au_socket, 0 },
+
+	/* lacking */
+	[IORING_OP_SPLICE] = UNSUPPORTED,
+	[IORING_OP_PROVIDE_BUFFERS] = UNSUPPORTED,
+	[IORING_OP_REMOVE_BUFFERS] = UNSUPPORTED,
+	[IORING_OP_TEE] = UNSUPPORTED,
+	[IORING_OP_RENAMEAT] = UNSUPPORTED,
+	[IORING_OP_UNLINKAT] = UNSUPPORTED,
+	[IORING_OP_MKDIRAT] = UNSUPPORTED,
+	[IORING_OP_SYMLINKAT] = UNSUPPORTED,
+	[IORING_OP_LINKAT] = UNSUPPORTED,
+	[IORING_OP_MSG_RING] = UNSUPPORTED,
+	[IORING_OP_FSETXATTR] = UNSUPPORTED,
+	[IORING_OP_SETXATTR] = UNSUPPORTED,
+	[IORING_OP_FGETXATTR] = UNSUPPORTED,
+	[IORING_OP_GETXATTR] = UNSUPPORTED,
+	[IORING_OP_URING_CMD] = UNSUPPORTED,
+	[IORING_OP_SEND_ZC] = UNSUPPORTED,
+	[IORING_OP_SENDMSG_ZC] = UNSUPPORTED,
+	[IORING_OP_READ_MULTISHOT] = UNSUPPORTED,
+	[IORING_OP_WAITID] = UNSUPPORTED,
+	[IORING_OP_FUTEX_WAIT] = UNSUPPORTED,
+	[IORING_OP_FUTEX_WAKE] = UNSUPPORTED,
+	[IORING_OP_FUTEX_WAITV] = UNSUPPORTED,
+	[IORING_OP_FIXED_FD_INSTALL] = UNSUPPORTED,
+	[IORING_OP_FTRUNCATE] = UNSUPPORTED,
+	[IORING_OP_BIND] = UNSUPPORTED,
+	[IORING_OP_LISTEN] = UNSUPPORTED,
+	[IORING_OP_RECV_ZC] = UNSUPPORTED,
+	[IORING_OP_EPOLL_WAIT] = UNSUPPORTED,
+	[IORING_OP_READV_FIXED] = UNSUPPORTED,
+	[IORING_OP_WRITEV_FIXED] = UNSUPPORTED,
+	[IORING_OP_PIPE] = UNSUPPORTED,
+	[IORING_OP_NOP128] = UNSUPPORTED,
+	[IORING_OP_URING_CMD128] = UNSUPPORTED,
+};
+
+const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
+	[IORING_OP_NOP] = { .name = "NOP" },
+	[IORING_OP_READV] = { .name = "READV",
+		.stabilise = au_rw_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_WRITEV] = { .name = "WRITEV",
+		.stabilise = au_rw_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_FSYNC] = { .name = "FSYNC" },
+	[IORING_OP_READ_FIXED] = { .name = "READ_FIXED" },
+	[IORING_OP_WRITE_FIXED] = { .name = "WRITE_FIXED" },
+	[IORING_OP_POLL_ADD] = { .name = "POLL_ADD",
+		.ready = au_poll_add_ready },
+	[IORING_OP_POLL_REMOVE] = { .name = "POLL_REMOVE" },
+	[IORING_OP_SYNC_FILE_RANGE] = { .name = "SYNC_FILE_RANGE" },
+	[IORING_OP_SENDMSG] = { .name = "SENDMSG",
+		.stabilise = au_msg_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_RECVMSG] = { .name = "RECVMSG",
+		.stabilise = au_msg_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_TIMEOUT] = { .name = "TIMEOUT",
+		.ready = au_timeout_ready, .cleanup = au_timeout_cleanup },
+	[IORING_OP_TIMEOUT_REMOVE] = { .name = "TIMEOUT_REMOVE" },
+	[IORING_OP_ACCEPT] = { .name = "ACCEPT" },
+	[IORING_OP_ASYNC_CANCEL] = { .name = "ASYNC_CANCEL" },
+	[IORING_OP_LINK_TIMEOUT] = { .name = "LINK_TIMEOUT",
+		.ready = au_link_timeout_ready },
+	[IORING_OP_CONNECT] = { .name = "CONNECT",
+		.stabilise = au_connect_stabilise,
+		.cleanup = au_async_data_free },
+	[IORING_OP_FALLOCATE] = { .name = "FALLOCATE" },
+	[IORING_OP_OPENAT] = { .name = "OPENAT",
+		.cleanup = au_async_data_free },
+	[IORING_OP_CLOSE] = { .name = "CLOSE" },
+	[IORING_OP_FILES_UPDATE] = { .name = "FILES_UPDATE" },
+	[IORING_OP_STATX] = { .name = "STATX",
+		.cleanup = au_async_data_free },
+	[IORING_OP_READ] = { .name = "READ" },
+	[IORING_OP_WRITE] = { .name = "WRITE" },
+	[IORING_OP_FADVISE] = { .name = "FADVISE" },
+	[IORING_OP_MADVISE] = { .name = "MADVISE" },
+	[IORING_OP_SEND] = { .name = "SEND",
+		.stabilise = au_send_stabilise,
+		.cleanup = au_async_data_free },
+	[IORING_OP_RECV] = { .name = "RECV" },
+	[IORING_OP_OPENAT2] = { .name = "OPENAT2",
+		.cleanup = au_async_data_free },
+	[IORING_OP_EPOLL_CTL] = { .name = "EPOLL_CTL" },
+	[IORING_OP_SHUTDOWN] = { .name = "SHUTDOWN" },
+	[IORING_OP_SOCKET] = { .name = "SOCKET" },
+
+	/* lacking */
+	[IORING_OP_SPLICE] = { .name = "SPLICE" },
+	[IORING_OP_PROVIDE_BUFFERS] = { .name = "PROVIDE_BUFFERS" },
+	[IORING_OP_REMOVE_BUFFERS] = { .name = "REMOVE_BUFFERS" },
+	[IORING_OP_TEE] = { .name = "TEE" },
+	[IORING_OP_RENAMEAT] = { .name = "RENAMEAT" },
+	[IORING_OP_UNLINKAT] = { .name = "UNLINKAT" },
+	[IORING_OP_MKDIRAT] = { .name = "MKDIRAT" },
+	[IORING_OP_SYMLINKAT] = { .name = "SYMLINKAT" },
+	[IORING_OP_LINKAT] = { .name = "LINKAT" },
+	[IORING_OP_MSG_RING] = { .name = "MSG_RING" },
+	[IORING_OP_FSETXATTR] = { .name = "FSETXATTR" },
+	[IORING_OP_SETXATTR] = { .name = "SETXATTR" },
+	[IORING_OP_FGETXATTR] = { .name = "FGETXATTR" },
+	[IORING_OP_GETXATTR] = { .name = "GETXATTR" },
+	[IORING_OP_URING_CMD] = { .name = "URING_CMD" },
+	[IORING_OP_SEND_ZC] = { .name = "SEND_ZC" },
+	[IORING_OP_SENDMSG_ZC] = { .name = "SENDMSG_ZC" },
+	[IORING_OP_READ_MULTISHOT] = { .name = "READ_MULTISHOT" },
+	[IORING_OP_WAITID] = { .name = "WAITID" },
+	[IORING_OP_FUTEX_WAIT] = { .name = "FUTEX_WAIT" },
+	[IORING_OP_FUTEX_WAKE] = { .name = "FUTEX_WAKE" },
+	[IORING_OP_FUTEX_WAITV] = { .name = "FUTEX_WAITV" },
+	[IORING_OP_FIXED_FD_INSTALL] = { .name = "FIXED_FD_INSTALL" },
+	[IORING_OP_FTRUNCATE] = { .name = "FTRUNCATE" },
+	[IORING_OP_BIND] = { .name = "BIND" },
+	[IORING_OP_LISTEN] = { .name = "LISTEN" },
+	[IORING_OP_RECV_ZC] = { .name = "RECV_ZC" },
+	[IORING_OP_EPOLL_WAIT] = { .name = "EPOLL_WAIT" },
+	[IORING_OP_READV_FIXED] = { .name = "READV_FIXED" },
+	[IORING_OP_WRITEV_FIXED] = { .name = "WRITEV_FIXED" },
+	[IORING_OP_PIPE] = { .name = "PIPE" },
+	[IORING_OP_NOP128] = { .name = "NOP128" },
+	[IORING_OP_URING_CMD128] = { .name = "URING_CMD128" },
+};
+/* clang-format on */
+
+bool au_op_supported(uint8_t opcode)
+{
+	return opcode < IORING_OP_LAST && au_ops[opcode].issue != unsupported;
+}
