@@ -44,7 +44,7 @@ static int trap_is(const char *mode)
 {
 	const char *v = getenv("ANYURING_TRAP");
 
-	return under_preload() && v && !strcmp(v, mode);
+	return v && !strcmp(v, mode);
 }
 
 /* A filter over text at a fixed address leaves masks and closes alone. */
@@ -282,6 +282,7 @@ static void sandbox(void)
 	};
 	struct sock_fprog prog = { 4, insn };
 	struct sigaction act = { .sa_flags = SA_SIGINFO };
+	struct ring r;
 
 	act.sa_sigaction = on_sandbox;
 	CHECK(!sigaction(SIGSYS, &act, NULL));
@@ -290,7 +291,8 @@ static void sandbox(void)
 		_exit(0); /* no filters here */
 	CHECK(syscall(SYS_getpgid, 0) == -1 && errno == ENOTTY);
 	CHECK(SYS(SYS_getpgid, 0, 0, 0, 0, 0, 0) == -ENOTTY);
-	ring_nop(&sig_ring);
+	ring_make(&r);
+	ring_nop(&r);
 	_exit(0);
 }
 
@@ -561,8 +563,10 @@ static void test_execs(const char *self)
 	/* This program again, its io_uring calls with and without us. */
 	CHECK(!posix_spawn(&pid, self, NULL, NULL, again, environ));
 	reaped(pid);
-	CHECK(!posix_spawn(&pid, self, NULL, NULL, again, none));
-	reaped(pid);
+	if (!getenv("AU_TEST_REFUSED")) {
+		CHECK(!posix_spawn(&pid, self, NULL, NULL, again, none));
+		reaped(pid);
+	}
 	ring_nop(&sig_ring);
 }
 
