@@ -41,6 +41,8 @@ static int arg_sigmask(struct enter_arg *a, uint64_t ptr, size_t size)
 	sigemptyset(&a->sigmask);
 	if (au_copy_from_user(&a->sigmask, ptr, size))
 		return -EFAULT;
+	/* The way in of inline calls is not the application's to block. */
+	sigdelset(&a->sigmask, SIGSYS);
 	a->wait.sigmask = &a->sigmask;
 	return 0;
 }

@@ -79,28 +79,28 @@ static int unregister_eventfd(struct au_ring *ring)
 
 static int register_probe(uint64_t arg, uint32_t nr)
 {
-	struct {
+	union {
 		struct io_uring_probe probe;
-		struct io_uring_probe_op ops[IORING_OP_LAST];
+		char bytes[sizeof(struct io_uring_probe) +
+			   IORING_OP_LAST * sizeof(struct io_uring_probe_op)];
 	} out;
 	size_t size;
 
 	if (nr > 256)
 		return -EINVAL;
 	nr = au_min_u32(nr, IORING_OP_LAST);
-	size = sizeof(out.probe) + nr * sizeof(out.ops[0]);
+	size = sizeof(out.probe) + nr * sizeof(out.probe.ops[0]);
 	if (au_copy_from_user(&out, arg, size))
 		return -EFAULT;
-	for (const unsigned char *c = (const void *)&out;
-	     c < (const unsigned char *)&out + size; c++) {
-		if (*c)
+	for (size_t i = 0; i < size; i++) {
+		if (out.bytes[i])
 			return -EINVAL;
 	}
 	memset(&out, 0, sizeof(out));
 	for (uint32_t i = 0; i < nr; i++) {
-		out.ops[i].op = (uint8_t)i;
+		out.probe.ops[i].op = (uint8_t)i;
 		if (au_op_supported((uint8_t)i))
-			out.ops[i].flags = IO_URING_OP_SUPPORTED;
+			out.probe.ops[i].flags = IO_URING_OP_SUPPORTED;
 	}
 	out.probe.last_op = IORING_OP_LAST - 1;
 	out.probe.ops_len = (uint8_t)nr;
