@@ -104,6 +104,7 @@ struct au_ring {
 		/* Timeouts with a completion count; NULL while there are none. */
 		void (*run_counted)(struct au_ring *ring);
 		struct au_list counted;
+		uint32_t counted_last; /* completions at the last look */
 		int eventfd; /* registered, -1 none (a hidden duplicate) */
 		bool eventfd_async;
 		bool notify; /* somebody must hear of new CQEs */

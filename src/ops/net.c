@@ -440,7 +440,7 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 struct au_connect {
 	uint64_t addr;
 	uint32_t addr_len;
-	uint32_t in_progress;
+	bool in_progress, seen_aborted;
 };
 
 int au_connect_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -452,7 +452,7 @@ int au_connect_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	c->addr = AU_READ_ONCE(sqe->addr);
 	c->addr_len = (uint32_t)AU_READ_ONCE(sqe->addr2);
-	c->in_progress = 0;
+	c->in_progress = c->seen_aborted = false;
 	return 0;
 }
 
@@ -491,7 +491,12 @@ enum au_issue au_connect(struct au_req *req, unsigned int issue_flags)
 			    c->addr_len);
 	nonblocking_end(&nb);
 	if (r == -EINPROGRESS && !(req->flags & AU_REQ_F_NOWAIT)) {
-		c->in_progress = 1;
+		c->in_progress = true;
+		return AU_RETRY;
+	}
+	/* What is left of an earlier refusal: the next try tells afresh. */
+	if (r == -ECONNABORTED && !c->seen_aborted) {
+		c->seen_aborted = true;
 		return AU_RETRY;
 	}
 	/* A local socket's backlog is full: its turn comes with POLLOUT. */
