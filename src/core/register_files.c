@@ -135,6 +135,9 @@ static void file_replace(struct au_ring *ring, uint32_t slot,
 	struct au_rsrc_node *old = ring->files.nodes[slot];
 
 	ring->files.nodes[slot] = n;
+	/* Where the next ALLOC looks first: behind this one, or here. */
+	if (n || old)
+		ring->files.alloc_hint = n ? slot + 1 : slot;
 	if (old)
 		au_node_put(ring, old);
 }
@@ -156,7 +159,7 @@ static int file_update(struct au_ring *ring, uint32_t slot, int32_t fd,
 	r = file_node(fd, tag, &n);
 	if (r < 0)
 		return r;
-	ring->files.nodes[slot] = n;
+	file_replace(ring, slot, n);
 	return 0;
 }
 
