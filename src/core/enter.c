@@ -21,9 +21,9 @@
 #include "sys/clock.h"
 #include "sys/uaccess.h"
 
-#define ENTER_FLAGS                                                      \
-	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP |              \
-	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |                  \
+#define ENTER_FLAGS                                        \
+	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP | \
+	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |     \
 	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER)
 
 /* What the caller's argument said. */

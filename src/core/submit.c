@@ -18,7 +18,7 @@
 
 #define SQE_COMMON_FLAGS \
 	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC)
-#define SQE_VALID_FLAGS                                             \
+#define SQE_VALID_FLAGS                                            \
 	(SQE_COMMON_FLAGS | IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | \
 	 IOSQE_CQE_SKIP_SUCCESS)
 
@@ -76,12 +76,15 @@ static au_cold int req_init_rare_flags(struct au_ring *ring, struct au_req *req,
 
 static void req_init_drain(struct au_ring *ring, struct au_req *req)
 {
-	au_req_set(req, AU_REQ_F_DEFERRED);
-	if (ring->drain_next && !ring->link_head) {
+	/* Of a chain the head waits; the others follow it, not the queue. */
+	if (ring->link_head)
+		return;
+	if (ring->drain_next) {
 		ring->drain_next = false;
 		ring->drain_active = true;
 		au_req_set(req, AU_REQ_F_IO_DRAIN);
 	}
+	au_req_set(req, AU_REQ_F_DEFERRED);
 }
 
 static int req_init(struct au_ring *ring, struct au_req *req,
@@ -108,7 +111,7 @@ static int req_init(struct au_ring *ring, struct au_req *req,
 		if (r < 0)
 			return r;
 	}
-	if (au_unlikely(ring->drain_active))
+	if (au_unlikely(ring->drain_active || ring->drain_next))
 		req_init_drain(ring, req);
 	if (AU_READ_ONCE(sqe->ioprio) && !(op->traits & AU_OP_IOPRIO))
 		return -EINVAL;

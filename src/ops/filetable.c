@@ -67,9 +67,8 @@ enum au_issue au_fixed_fd_install(struct au_req *req, unsigned int issue_flags)
 	struct au_fixed_fd_install *i =
 		au_req_cmd(req, struct au_fixed_fd_install);
 
-	au_req_set_res(req, (int)au_syscall(SYS_fcntl, req->fd,
-					    i->cloexec ? F_DUPFD_CLOEXEC :
-							 F_DUPFD,
-					    0));
+	au_req_set_res(req, (int)au_syscall(
+				    SYS_fcntl, req->fd,
+				    i->cloexec ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
 	return AU_DONE;
 }

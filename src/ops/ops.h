@@ -5,8 +5,9 @@
 
 #include "core/op.h"
 
-#define AU_OP_DECLARE(op)                                                     \
-	int au_##op##_prep(struct au_req *req, const struct io_uring_sqe *sqe); \
+#define AU_OP_DECLARE(op)                                   \
+	int au_##op##_prep(struct au_req *req,              \
+			   const struct io_uring_sqe *sqe); \
 	enum au_issue au_##op(struct au_req *req, unsigned int issue_flags)
 
 /* advise.c */

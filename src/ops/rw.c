@@ -34,7 +34,7 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
-#define RWF_KNOWN                                                      \
+#define RWF_KNOWN                                                     \
 	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
 	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
 
@@ -251,16 +251,24 @@ static bool rw_short_goes_on(struct au_req *req, struct au_rw *rw)
 	return true;
 }
 
+/* Is `done` less than what was asked for? */
+static bool rw_is_short(struct au_req *req, const struct au_rw *rw, size_t done)
+{
+	if (!(rw->kind & RW_VECTOR))
+		return done != rw->len;
+	return au_req_stabilise(req) < 0 || done != rw_total(rw);
+}
+
 static enum au_issue rw_done(struct au_req *req, struct au_rw *rw, long res)
 {
 	/* An error after some bytes is the bytes. */
 	if (rw->done && res <= 0)
 		res = 0;
 	res += rw->done;
-	if (au_unlikely(res < 0))
-		au_req_set_res(req, (int)res);
-	else
-		req->res = (int)res;
+	req->res = (int)res;
+	/* Fewer bytes are a result, but break a chain as an error does. */
+	if (au_unlikely(res < 0 || rw_is_short(req, rw, (size_t)res)))
+		au_req_set_fail(req);
 	return AU_DONE;
 }
 
@@ -342,10 +350,11 @@ static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
 		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
-	refused = hint ? *hint & (rw->kind & RW_WRITE ?
-					  AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
-					  AU_HINT_MEMORY) :
-			 0;
+	refused =
+		hint ? *hint & (rw->kind & RW_WRITE ?
+					AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
+					AU_HINT_MEMORY) :
+		       0;
 	if (refused) {
 		out = rw_refused(req, rw, refused);
 		goto out;

@@ -19,7 +19,10 @@ static enum au_issue unsupported(struct au_req *req, unsigned int issue_flags)
 }
 
 #define FILE AU_OP_NEEDS_FILE
-#define UNSUPPORTED { unsupported_prep, unsupported, 0 }
+#define UNSUPPORTED                              \
+	{                                        \
+		unsupported_prep, unsupported, 0 \
+	}
 
 /* clang-format off */
 const struct au_op au_ops[IORING_OP_LAST] = {
@@ -222,6 +225,7 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_NOP128] = { .name = "NOP128" },
 	[IORING_OP_URING_CMD128] = { .name = "URING_CMD128" },
 };
+
 /* clang-format on */
 
 bool au_op_supported(uint8_t opcode)

@@ -15,8 +15,8 @@
 #include "sys/clock.h"
 #include "sys/uaccess.h"
 
-#define TIMEOUT_FLAGS                                                        \
-	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK |                    \
+#define TIMEOUT_FLAGS                                     \
+	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK | \
 	 IORING_TIMEOUT_ETIME_SUCCESS | IORING_TIMEOUT_MULTISHOT)
 
 struct au_timeout {
@@ -86,7 +86,7 @@ static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 		return -EINVAL;
 	/* A time that stands still cannot repeat. */
 	if ((t->flags & IORING_TIMEOUT_MULTISHOT) &&
-	    (link || (t->flags & IORING_TIMEOUT_ABS)))
+	    (t->flags & IORING_TIMEOUT_ABS))
 		return -EINVAL;
 	t->count = off;
 	au_list_init(&t->counted);
@@ -112,12 +112,11 @@ static void timeout_run_counted(struct au_ring *ring)
 	struct au_list *pos, *tmp;
 
 	/* Numbers wrap; distances from the last look do not. */
-	au_list_for_each_safe (pos, tmp, &ring->counted) {
+	au_list_for_each_safe(pos, tmp, &ring->counted) {
 		struct au_timeout *t =
 			au_container_of(pos, struct au_timeout, counted);
-		struct au_req *req =
-			au_container_of((uint64_t *)(void *)t, struct au_req,
-					cmd);
+		struct au_req *req = au_container_of((uint64_t *)(void *)t,
+						     struct au_req, cmd);
 
 		if (got < t->target - ring->counted_last)
 			continue;
@@ -216,8 +215,8 @@ int au_timeout_remove_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	return timeout_ns(AU_READ_ONCE(sqe->addr2), &tr->ns);
 }
 
-static int timeout_update(struct au_ring *ring, struct au_req *t, uint32_t flags,
-			  uint64_t ns)
+static int timeout_update(struct au_ring *ring, struct au_req *t,
+			  uint32_t flags, uint64_t ns)
 {
 	int r = au_cancel_take(ring, t);
 
@@ -293,7 +292,7 @@ bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
 		if (timed->at != AU_AT_NONE)
 			r = au_cancel_req(ring, timed);
 	}
-	/* No failure: it has left its chain, and may be skipped. */
+	/* Firing is no failure: with CQE_SKIP nothing is posted. */
 	req->res = r ? r : -ETIME;
 	au_req_clear(req, AU_REQ_F_LINKS);
 	au_req_complete(ring, req);
