@@ -28,8 +28,8 @@
 #include "sys/uaccess.h"
 
 /* Descriptor to ring, two levels, read without a lock. */
-#define FDMAP_BLOCK 1024
-#define FDMAP_BLOCKS 1024
+#define FDMAP_BLOCK    1024
+#define FDMAP_BLOCKS   1024
 
 #define REQS_PER_CHUNK 64
 
@@ -147,14 +147,13 @@ void au_ring_unlock(struct au_ring *ring)
 
 struct au_req *au_req_alloc_slow(struct au_ring *ring)
 {
-	struct au_req *reqs = aligned_alloc(AU_CACHELINE,
-					    REQS_PER_CHUNK * sizeof(*reqs));
+	struct au_req *reqs =
+		aligned_alloc(AU_CACHELINE, REQS_PER_CHUNK * sizeof(*reqs));
 	void **chunks;
 
 	if (!reqs)
 		return NULL;
-	chunks = realloc(ring->chunks,
-			 (ring->nr_chunks + 1) * sizeof(*chunks));
+	chunks = realloc(ring->chunks, (ring->nr_chunks + 1) * sizeof(*chunks));
 	if (!chunks) {
 		free(reqs);
 		return NULL;
@@ -272,18 +271,22 @@ static int ring_make_fd(struct au_ring *ring)
 /* Where things lie in the ring's memory. */
 static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 {
-	size_t cqes = (size_t)ring->cq_entries << (4 + ring->cqe_shift);
-	size_t array = 64 + au_align_up(cqes, 64);
+	/* The kernel, too, doubles the header for 32-byte CQEs. */
+	size_t cqes = (64 + (size_t)ring->cq_entries * 16) << ring->cqe_shift;
+	size_t array = au_align_up(cqes, 64);
 
+	/* Of what came in only the addresses of NO_MMAP mean something. */
+	if (!(p->flags & IORING_SETUP_NO_MMAP))
+		p->cq_off.user_addr = p->sq_off.user_addr = 0;
+	p->cq_off.resv1 = p->sq_off.resv1 = 0;
 	ring->rings_size = array;
 	if (!(p->flags & IORING_SETUP_NO_SQARRAY)) {
 		p->sq_off.array = (uint32_t)array;
 		ring->rings_size += ring->sq_entries * sizeof(uint32_t);
 	}
 	ring->rings_size = au_align_up(ring->rings_size, 4096);
-	ring->sqes_size = au_align_up((size_t)ring->sq_entries
-					      << ring->sqe_shift,
-				      4096);
+	ring->sqes_size =
+		au_align_up((size_t)ring->sq_entries << ring->sqe_shift, 4096);
 
 	p->sq_off.head = offsetof(struct au_ring_shared, sq_head);
 	p->sq_off.tail = offsetof(struct au_ring_shared, sq_tail);
@@ -303,8 +306,9 @@ static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 }
 
 /* NO_MMAP: the application brings the memory. */
-static int ring_use_memory(struct au_ring *ring, const struct io_uring_params *p,
-			   void **shared, void **sqes)
+static int ring_use_memory(struct au_ring *ring,
+			   const struct io_uring_params *p, void **shared,
+			   void **sqes)
 {
 	uint64_t r = p->cq_off.user_addr, s = p->sq_off.user_addr;
 
@@ -315,7 +319,7 @@ static int ring_use_memory(struct au_ring *ring, const struct io_uring_params *p
 		return -EFAULT;
 	*shared = au_ptr(r);
 	*sqes = au_ptr(s);
-	memset(*shared, 0, ring->rings_size);
+	memset(*shared, 0, sizeof(*ring->shared));
 	return 0;
 }
 
@@ -324,8 +328,8 @@ static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
 	size_t size = ring->rings_size + ring->sqes_size;
 	long r;
 
-	ring->mem_fd = au_fd_hide((int)au_syscall(
-		SYS_memfd_create, "anyuring", MFD_CLOEXEC));
+	ring->mem_fd = au_fd_hide(
+		(int)au_syscall(SYS_memfd_create, "anyuring", MFD_CLOEXEC));
 	if (ring->mem_fd < 0)
 		return ring->mem_fd;
 	r = au_syscall(SYS_ftruncate, ring->mem_fd, size);
