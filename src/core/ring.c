@@ -271,9 +271,14 @@ static int ring_make_fd(struct au_ring *ring)
 /* Where things lie in the ring's memory. */
 static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 {
-	size_t cqes = (size_t)ring->cq_entries << (4 + ring->cqe_shift);
-	size_t array = 64 + au_align_up(cqes, 64);
+	/* The kernel, too, doubles the header for 32-byte CQEs. */
+	size_t cqes = (64 + (size_t)ring->cq_entries * 16) << ring->cqe_shift;
+	size_t array = au_align_up(cqes, 64);
 
+	/* Of what came in only the addresses of NO_MMAP mean something. */
+	if (!(p->flags & IORING_SETUP_NO_MMAP))
+		p->cq_off.user_addr = p->sq_off.user_addr = 0;
+	p->cq_off.resv1 = p->sq_off.resv1 = 0;
 	ring->rings_size = array;
 	if (!(p->flags & IORING_SETUP_NO_SQARRAY)) {
 		p->sq_off.array = (uint32_t)array;
@@ -314,7 +319,7 @@ static int ring_use_memory(struct au_ring *ring,
 		return -EFAULT;
 	*shared = au_ptr(r);
 	*sqes = au_ptr(s);
-	memset(*shared, 0, ring->rings_size);
+	memset(*shared, 0, sizeof(*ring->shared));
 	return 0;
 }
 
