@@ -26,6 +26,7 @@
 #include "core/poller.h"
 #include "core/timers.h"
 #include "core/workers.h"
+#include "rsrc/kbuf.h"
 #include "rsrc/rsrc.h"
 #include "sys/fd.h"
 #include "uapi/io_uring.h"
@@ -140,6 +141,7 @@ struct au_ring {
 
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;
+	struct au_kbufs kbufs; /* provided buffers */
 	struct au_list deferred; /* requests waiting in drain order */
 	struct au_sqpoll *sqpoll;
 	bool has_leader; /* a thread waits in the poller */
