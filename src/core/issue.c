@@ -219,7 +219,7 @@ void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 	au_req_complete(ring, req);
 }
 
-bool au_ring_run(struct au_ring *ring)
+bool au_ring_run_slow(struct au_ring *ring)
 {
 	struct au_slist_node *n;
 	bool any = false;

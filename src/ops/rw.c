@@ -460,7 +460,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	struct au_kbuf_sel sel;
 	int r;
 
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	r = au_kbuf_pick(&ring->kbufs, req->buf_index, rw->want, &sel);
 	if (r >= 0)
 		req->cqe_flags = au_kbuf_take(&sel, sel.len);
@@ -471,7 +471,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	(void)rw_blocking(req, rw);
 	if (req->res == (int)sel.len)
 		return AU_DONE;
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	if (req->res >= 0)
 		req->cqe_flags = au_kbuf_give_back(&ring->kbufs, req->buf_index,
 						   &sel, (uint32_t)req->res);
