@@ -221,7 +221,7 @@ static enum au_issue recv_once(struct au_req *req, struct au_sr *sr)
 
 /* One receive of a multishot. AU_RETRY: nothing is there. */
 static enum au_issue recv_shot(struct au_req *req, struct au_sr *sr,
-			       bool *turn_over)
+			       uint64_t *moved)
 {
 	bool msg = req->opcode == IORING_OP_RECVMSG, last = false;
 	struct net_bufs b;
@@ -248,10 +248,10 @@ static enum au_issue recv_shot(struct au_req *req, struct au_sr *sr,
 		last |= !sr->left;
 	}
 	flags |= bufs_take(sr, &b, (uint64_t)res);
-	if (sr->flags & IORING_RECVSEND_BUNDLE) {
-		last |= b.sel.last;
-		*turn_over |= sr->want && (uint64_t)res >= sr->want;
-	}
+	/* Another bundle could only say that there are no buffers. */
+	if (sr->flags & IORING_RECVSEND_BUNDLE)
+		last |= au_kbuf_empty(b.sel.group);
+	*moved += (uint64_t)res;
 	if (last || !au_req_post_more(req->ring, req, (int)res, flags))
 		return recv_end(req, res, flags);
 	return AU_QUEUED;
@@ -269,17 +269,20 @@ static bool sr_poll_first(struct au_req *req, struct au_sr *sr, short events)
 enum au_issue au_recv_select(struct au_req *req)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
-	bool turn_over = false;
+	uint64_t moved = 0;
 
 	if (sr_poll_first(req, sr, POLLIN))
 		return AU_RETRY;
 	if (!(req->flags & AU_REQ_F_MULTISHOT))
 		return recv_once(req, sr);
-	for (int i = 0; i < RECV_TURN && !turn_over; i++) {
-		enum au_issue out = recv_shot(req, sr, &turn_over);
+	for (int i = 0; i < RECV_TURN; i++) {
+		enum au_issue out = recv_shot(req, sr, &moved);
 
 		if (out != AU_QUEUED)
 			return out;
+		/* sqe->len bounds what one turn may move. */
+		if (sr->want && moved >= sr->want)
+			break;
 	}
 	return AU_REQUEUE;
 }
@@ -351,7 +354,8 @@ enum au_issue au_send_select(struct au_req *req)
 		    !(req->flags & AU_REQ_F_NOWAIT))
 			return send_go_on(req, sr, &b, res);
 		flags = bufs_take(sr, &b, (uint64_t)res);
-		if (!(sr->flags & IORING_RECVSEND_BUNDLE) || b.sel.last ||
+		if (!(sr->flags & IORING_RECVSEND_BUNDLE) ||
+		    au_kbuf_empty(b.sel.group) ||
 		    res == 0 ||
 		    !au_req_post_more(req->ring, req, (int)res, flags))
 			return recv_end(req, res, flags);
