@@ -32,8 +32,7 @@ static int timers_cancel(struct au_ring *ring, struct au_req *req)
 }
 
 /* 0: the request is the caller's again. -EALREADY: it will end by itself. */
-static int (*const take_back[AU_AT_LAST])(struct au_ring *,
-					  struct au_req *) = {
+static int (*const take_back[AU_AT_LAST])(struct au_ring *, struct au_req *) = {
 	[AU_AT_POLLER] = poller_cancel,
 	[AU_AT_TIMERS] = timers_cancel,
 	[AU_AT_WORKERS] = au_workers_cancel,
@@ -104,8 +103,7 @@ static struct au_req *cancel_find(struct au_ring *ring,
 	struct au_req *found = NULL;
 
 	for (; n; n = n->next) {
-		struct au_req *req =
-			au_container_of(n, struct au_req, pending);
+		struct au_req *req = au_container_of(n, struct au_req, pending);
 
 		/* Interrupted once is enough. */
 		if (cancel_matches(c, req) && !(req->flags & AU_REQ_F_CANCEL))
@@ -124,8 +122,7 @@ struct au_req *au_pending_find(struct au_ring *ring, uint64_t user_data,
 		return NULL;
 	n = ring->pending.buckets[au_hash_bucket(&ring->pending, user_data)];
 	for (; n; n = n->next) {
-		struct au_req *req =
-			au_container_of(n, struct au_req, pending);
+		struct au_req *req = au_container_of(n, struct au_req, pending);
 
 		if (req->user_data == user_data && req->opcode == opcode)
 			found = req;
@@ -135,8 +132,8 @@ struct au_req *au_pending_find(struct au_ring *ring, uint64_t user_data,
 
 bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 {
-	for (uint32_t b = 0;
-	     ring->pending.bits && b < 1U << ring->pending.bits; b++) {
+	for (uint32_t b = 0; ring->pending.bits && b < 1U << ring->pending.bits;
+	     b++) {
 		struct au_hash_node *n = ring->pending.buckets[b];
 
 		for (; n; n = n->next) {
@@ -153,8 +150,8 @@ bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 
 int au_cancel(struct au_ring *ring, const struct au_cancel *c)
 {
-	bool all = c->flags & (IORING_ASYNC_CANCEL_ALL |
-			       IORING_ASYNC_CANCEL_ANY);
+	bool all = c->flags &
+		   (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
 	uint32_t bucket = 0, end;
 	int nr = 0, r = -ENOENT;
 

@@ -32,9 +32,9 @@
 #include "sys/syscall.h"
 #include "sys/thread.h"
 
-#define HK_TICK_NS AU_NSEC_PER_MSEC
+#define HK_TICK_NS     AU_NSEC_PER_MSEC
 #define HK_QUIET_TICKS 3 /* looks without an enter before nesting */
-#define HK_EVENTS 64
+#define HK_EVENTS      64
 
 static struct {
 	struct au_lock lock;
@@ -199,8 +199,7 @@ static int hk_start(void)
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 	int r;
 
-	hk.epfd = au_fd_hide(
-		(int)au_syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
+	hk.epfd = au_fd_hide((int)au_syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
 	hk.wakefd = au_fd_hide(
 		(int)au_syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
 	r = hk.epfd < 0 ? hk.epfd : hk.wakefd;

@@ -79,28 +79,29 @@ static int unregister_eventfd(struct au_ring *ring)
 
 static int register_probe(uint64_t arg, uint32_t nr)
 {
-	struct {
+	union {
 		struct io_uring_probe probe;
-		struct io_uring_probe_op ops[IORING_OP_LAST];
+		char bytes[sizeof(struct io_uring_probe) +
+			   IORING_OP_LAST * sizeof(struct io_uring_probe_op)];
 	} out;
+
 	size_t size;
 
 	if (nr > 256)
 		return -EINVAL;
 	nr = au_min_u32(nr, IORING_OP_LAST);
-	size = sizeof(out.probe) + nr * sizeof(out.ops[0]);
+	size = sizeof(out.probe) + nr * sizeof(out.probe.ops[0]);
 	if (au_copy_from_user(&out, arg, size))
 		return -EFAULT;
-	for (const unsigned char *c = (const void *)&out;
-	     c < (const unsigned char *)&out + size; c++) {
-		if (*c)
+	for (size_t i = 0; i < size; i++) {
+		if (out.bytes[i])
 			return -EINVAL;
 	}
 	memset(&out, 0, sizeof(out));
 	for (uint32_t i = 0; i < nr; i++) {
-		out.ops[i].op = (uint8_t)i;
+		out.probe.ops[i].op = (uint8_t)i;
 		if (au_op_supported((uint8_t)i))
-			out.ops[i].flags = IO_URING_OP_SUPPORTED;
+			out.probe.ops[i].flags = IO_URING_OP_SUPPORTED;
 	}
 	out.probe.last_op = IORING_OP_LAST - 1;
 	out.probe.ops_len = (uint8_t)nr;
@@ -162,9 +163,9 @@ static int register_clock(struct au_ring *ring, uint64_t arg)
 	return 0;
 }
 
-#define CANCEL_FLAGS                                                    \
-	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |            \
-	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED |      \
+#define CANCEL_FLAGS                                              \
+	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |       \
+	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED | \
 	 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
 
 /* Cancels and waits until what was cancelled has ended. */
@@ -199,8 +200,8 @@ static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 		if (au_now_ns() >= deadline)
 			return -ETIME;
 		if (au_ring_sleep(ring,
-				  au_min_u64(deadline, au_now_ns() +
-							       AU_NSEC_PER_MSEC),
+				  au_min_u64(deadline,
+					     au_now_ns() + AU_NSEC_PER_MSEC),
 				  NULL) == -EINTR)
 			return -EINTR;
 		au_ring_run(ring);
@@ -254,10 +255,12 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 		return au_register_files_update(ring, arg, nr);
 	case IORING_REGISTER_EVENTFD:
 	case IORING_REGISTER_EVENTFD_ASYNC:
-		return nr == 1 ? register_eventfd(
-					 ring, arg,
-					 opcode == IORING_REGISTER_EVENTFD_ASYNC) :
-				 -EINVAL;
+		return nr == 1 ?
+			       register_eventfd(
+				       ring, arg,
+				       opcode ==
+					       IORING_REGISTER_EVENTFD_ASYNC) :
+			       -EINVAL;
 	case IORING_REGISTER_PROBE:
 		return arg ? register_probe(arg, nr) : -EINVAL;
 	case IORING_REGISTER_FILES2:

@@ -9,7 +9,7 @@
 #include "core/register.h"
 #include "sys/uaccess.h"
 
-#define BUFFERS_MAX (1U << 14)
+#define BUFFERS_MAX    (1U << 14)
 #define BUFFER_LEN_MAX (1ULL << 30)
 
 static int buffer_node(const struct iovec *iov, uint64_t tag,
@@ -38,8 +38,8 @@ static int iov_and_tag(uint64_t iovs, uint64_t tags, uint32_t i,
 {
 	*tag = 0;
 	*iov = (struct iovec){ 0 };
-	if (tags && au_copy_from_user(tag, tags + i * sizeof(*tag),
-				      sizeof(*tag)))
+	if (tags &&
+	    au_copy_from_user(tag, tags + i * sizeof(*tag), sizeof(*tag)))
 		return -EFAULT;
 	if (iovs &&
 	    au_copy_from_user(iov, iovs + i * sizeof(*iov), sizeof(*iov)))
@@ -92,8 +92,7 @@ int au_register_buffers2(struct au_ring *ring, uint64_t arg, uint32_t size)
 		return -EINVAL;
 	if (au_copy_from_user(&rr, arg, sizeof(rr)))
 		return -EFAULT;
-	if (!rr.nr || rr.resv2 ||
-	    (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
+	if (!rr.nr || rr.resv2 || (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
 		return -EINVAL;
 	if ((rr.flags & IORING_RSRC_REGISTER_SPARSE) && rr.data)
 		return -EINVAL;

@@ -37,11 +37,10 @@ static int fd_and_tag(uint64_t fds, uint64_t tags, uint32_t i, int32_t *fd,
 		      uint64_t *tag)
 {
 	*tag = 0;
-	if (tags && au_copy_from_user(tag, tags + i * sizeof(*tag),
-				      sizeof(*tag)))
+	if (tags &&
+	    au_copy_from_user(tag, tags + i * sizeof(*tag), sizeof(*tag)))
 		return -EFAULT;
-	if (fds &&
-	    au_copy_from_user(fd, fds + i * sizeof(*fd), sizeof(*fd)))
+	if (fds && au_copy_from_user(fd, fds + i * sizeof(*fd), sizeof(*fd)))
 		return -EFAULT;
 	return 0;
 }
@@ -113,8 +112,7 @@ int au_register_files2(struct au_ring *ring, uint64_t arg, uint32_t size)
 		return -EINVAL;
 	if (au_copy_from_user(&rr, arg, sizeof(rr)))
 		return -EFAULT;
-	if (!rr.nr || rr.resv2 ||
-	    (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
+	if (!rr.nr || rr.resv2 || (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
 		return -EINVAL;
 	if ((rr.flags & IORING_RSRC_REGISTER_SPARSE) && rr.data)
 		return -EINVAL;
@@ -135,6 +133,9 @@ static void file_replace(struct au_ring *ring, uint32_t slot,
 	struct au_rsrc_node *old = ring->files.nodes[slot];
 
 	ring->files.nodes[slot] = n;
+	/* Where the next ALLOC looks first: behind this one, or here. */
+	if (n || old)
+		ring->files.alloc_hint = n ? slot + 1 : slot;
 	if (old)
 		au_node_put(ring, old);
 }
@@ -156,12 +157,12 @@ static int file_update(struct au_ring *ring, uint32_t slot, int32_t fd,
 	r = file_node(fd, tag, &n);
 	if (r < 0)
 		return r;
-	ring->files.nodes[slot] = n;
+	file_replace(ring, slot, n);
 	return 0;
 }
 
 int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
-		    uint64_t tags, uint32_t nr)
+			  uint64_t tags, uint32_t nr)
 {
 	uint32_t done;
 	int r = 0;

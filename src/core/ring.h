@@ -62,6 +62,16 @@ enum {
 	AU_RING_MAX_CQ_ENTRIES = 2 * AU_RING_MAX_ENTRIES,
 };
 
+/* Requests held because the next one may continue them; see core/run.h. */
+enum {
+	AU_RUN_MAX = 64,
+};
+
+struct au_run {
+	uint32_t nr;
+	struct au_req *reqs[AU_RUN_MAX];
+};
+
 struct au_sqpoll;
 
 struct au_ring {
@@ -104,6 +114,7 @@ struct au_ring {
 		/* Timeouts with a completion count; NULL while there are none. */
 		void (*run_counted)(struct au_ring *ring);
 		struct au_list counted;
+		uint32_t counted_last; /* completions at the last look */
 		int eventfd; /* registered, -1 none (a hidden duplicate) */
 		bool eventfd_async;
 		bool notify; /* somebody must hear of new CQEs */
@@ -124,6 +135,8 @@ struct au_ring {
 		struct au_workers *workers; /* NULL until first needed */
 		struct au_hash pending; /* every parked request, by user_data */
 	} au_aligned_cacheline;
+
+	struct au_run run; /* the submitter writes */
 
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;

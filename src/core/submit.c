@@ -15,6 +15,7 @@
 #include "core/issue.h"
 #include "core/op.h"
 #include "core/register.h"
+#include "core/run.h"
 
 #define SQE_COMMON_FLAGS \
 	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC)
@@ -132,6 +133,7 @@ static au_cold int submit_failed(struct au_ring *ring, struct au_req *req,
 {
 	struct au_req *head = ring->link_head;
 
+	au_run_flush(ring);
 	au_req_set_res(req, err);
 	if (head && !(head->flags & AU_REQ_F_FAIL))
 		au_req_set_res(head, -ECANCELED);
@@ -179,6 +181,12 @@ static int submit_one(struct au_ring *ring, struct au_req *req,
 	ring->nr_inflight++;
 	if (au_unlikely(r < 0))
 		return submit_failed(ring, req, r);
+	if (au_ops[req->opcode].traits & AU_OP_RUN &&
+	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC) && !ring->link_head) {
+		au_run_add(ring, req);
+		return 0;
+	}
+	au_run_flush(ring);
 	if (au_unlikely(ring->link_head || (req->flags & AU_REQ_F_LINKS)))
 		return submit_chained(ring, req);
 	if (au_unlikely(req->flags & AU_REQ_F_DEFERRED))
@@ -212,6 +220,7 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 		    !(ring->setup_flags & IORING_SETUP_SUBMIT_ALL))
 			break;
 	}
+	au_run_flush(ring);
 	/* A chain ends with the submit call, whatever its last flag says. */
 	if (au_unlikely(ring->link_head)) {
 		struct au_req *head = ring->link_head;

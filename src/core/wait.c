@@ -98,7 +98,11 @@ static au_cold int wait_sigmask(const struct au_wait *w, sigset_t *set)
 	if (w->sigmask_size != _NSIG / 8)
 		return -EINVAL;
 	sigemptyset(set);
-	return au_copy_from_user(set, w->sigmask, _NSIG / 8);
+	if (au_copy_from_user(set, w->sigmask, _NSIG / 8))
+		return -EFAULT;
+	/* The way in of inline calls is not the application's to block. */
+	sigdelset(set, SIGSYS);
+	return 0;
 }
 
 int au_ring_wait(struct au_ring *ring, const struct au_wait *w)

@@ -41,9 +41,8 @@ bool au_timers_expire(struct au_ring *ring)
 
 	for (uint32_t c = 0; c < AU_CLOCK_LAST; c++) {
 		struct au_heap *h = &ring->timers.heaps[c];
-		uint64_t now = au_heap_empty(h) ?
-				       0 :
-				       au_clock_ns(timers_clockid[c]);
+		uint64_t now =
+			au_heap_empty(h) ? 0 : au_clock_ns(timers_clockid[c]);
 
 		/* What fires may arm anew, but not for a time gone by. */
 		while (!au_heap_empty(h) && au_heap_first_key(h) <= now) {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include "ops/ops.h"
 
-#define CANCEL_FLAGS                                                  \
-	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |          \
-	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED |    \
+#define CANCEL_FLAGS                                              \
+	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |       \
+	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED | \
 	 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
 
 struct au_async_cancel {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets: SEND, RECV, SENDMSG, RECVMSG, ACCEPT, CONNECT, SHUTDOWN, SOCKET.
+ * Sockets: SEND, RECV, SENDMSG, RECVMSG, ACCEPT, CONNECT, SHUTDOWN, SOCKET,
+ * BIND, LISTEN.
  *
  * Data goes by the ordinary calls with MSG_DONTWAIT, whatever the socket's own
  * mode: EAGAIN means wait for the socket, unless the application itself asked
@@ -453,7 +454,7 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 struct au_connect {
 	uint64_t addr;
 	uint32_t addr_len;
-	uint32_t in_progress;
+	bool in_progress, seen_aborted;
 };
 
 int au_connect_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -465,7 +466,7 @@ int au_connect_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	c->addr = AU_READ_ONCE(sqe->addr);
 	c->addr_len = (uint32_t)AU_READ_ONCE(sqe->addr2);
-	c->in_progress = 0;
+	c->in_progress = c->seen_aborted = false;
 	return 0;
 }
 
@@ -503,7 +504,12 @@ enum au_issue au_connect(struct au_req *req, unsigned int issue_flags)
 	r = (int)au_syscall(SYS_connect, req->fd, au_ptr(c->addr), c->addr_len);
 	nonblocking_end(&nb);
 	if (r == -EINPROGRESS && !(req->flags & AU_REQ_F_NOWAIT)) {
-		c->in_progress = 1;
+		c->in_progress = true;
+		return AU_RETRY;
+	}
+	/* What is left of an earlier refusal: the next try tells afresh. */
+	if (r == -ECONNABORTED && !c->seen_aborted) {
+		c->seen_aborted = true;
 		return AU_RETRY;
 	}
 	/* A local socket's backlog is full: its turn comes with POLLOUT. */
@@ -569,5 +575,54 @@ enum au_issue au_socket(struct au_req *req, unsigned int issue_flags)
 	if (r >= 0 && s->file_index)
 		r = au_file_install_fd(req->ring, s->file_index, r);
 	au_req_set_res(req, r);
+	return AU_DONE;
+}
+
+struct au_bind {
+	uint32_t len; /* of the address; LISTEN: the backlog */
+};
+
+int au_bind_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_bind *b = au_req_cmd(req, struct au_bind);
+
+	if (AU_READ_ONCE(sqe->len) || AU_READ_ONCE(sqe->buf_index) ||
+	    AU_READ_ONCE(sqe->rw_flags) || AU_READ_ONCE(sqe->splice_fd_in))
+		return -EINVAL;
+	b->len = (uint32_t)AU_READ_ONCE(sqe->addr2);
+	if (b->len > sizeof(struct sockaddr_storage))
+		return -EINVAL;
+	if (!au_async_data_alloc(req, b->len + 1U))
+		return -ENOMEM;
+	return au_copy_from_user(req->async_data, AU_READ_ONCE(sqe->addr),
+				 b->len);
+}
+
+enum au_issue au_bind(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_bind *b = au_req_cmd(req, struct au_bind);
+
+	au_req_set_res(req, (int)au_syscall(SYS_bind, req->fd, req->async_data,
+					    b->len));
+	return AU_DONE;
+}
+
+int au_listen_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_bind *b = au_req_cmd(req, struct au_bind);
+
+	if (AU_READ_ONCE(sqe->addr) || AU_READ_ONCE(sqe->buf_index) ||
+	    AU_READ_ONCE(sqe->rw_flags) || AU_READ_ONCE(sqe->splice_fd_in) ||
+	    AU_READ_ONCE(sqe->addr2))
+		return -EINVAL;
+	b->len = AU_READ_ONCE(sqe->len);
+	return 0;
+}
+
+enum au_issue au_listen(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_bind *b = au_req_cmd(req, struct au_bind);
+
+	au_req_set_res(req, (int)au_syscall(SYS_listen, req->fd, b->len));
 	return AU_DONE;
 }

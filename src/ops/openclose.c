@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OPENAT, OPENAT2 and CLOSE, into descriptors and into the file table.
+ * OPENAT, OPENAT2, CLOSE and PIPE, into descriptors and into the file table.
  *
  * Opening may sleep: paths are copied in prep, and a worker opens. The table is
  * the ring's, so a worker takes the ring's lock to put the file there.
@@ -17,11 +17,11 @@
 #include "sys/uaccess.h"
 
 /* What open(2) takes notice of. */
-#define AU_O_VALID                                                         \
-	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |  \
-	 O_NONBLOCK | O_DSYNC | FASYNC | O_DIRECT | O_LARGEFILE |        \
-	 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_SYNC |     \
-	 O_PATH | O_TMPFILE)
+#define AU_O_VALID                                                            \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |       \
+	 O_NONBLOCK | O_DSYNC | FASYNC | O_DIRECT | O_LARGEFILE |             \
+	 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_SYNC | O_PATH | \
+	 O_TMPFILE)
 
 struct au_open {
 	struct open_how how;
@@ -150,7 +150,8 @@ enum au_issue au_close(struct au_req *req, unsigned int issue_flags)
 	int r;
 
 	if (c->file_slot) {
-		au_req_set_res(req, au_file_remove(req->ring, c->file_slot - 1));
+		au_req_set_res(req,
+			       au_file_remove(req->ring, c->file_slot - 1));
 		return AU_DONE;
 	}
 	/* A ring does not close rings, nor what is the engine's. */
@@ -166,6 +167,93 @@ enum au_issue au_close(struct au_req *req, unsigned int issue_flags)
 	 */
 	au_ring_fd_closing(req->ring, req->fd);
 	r = (int)au_syscall(SYS_close, req->fd);
+	au_req_set_res(req, r);
+	return AU_DONE;
+}
+
+struct au_pipe {
+	uint64_t fds; /* the application's int[2] */
+	uint32_t flags; /* O_* of pipe2(2) */
+	uint32_t file_index;
+};
+
+int au_pipe_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_pipe *p = au_req_cmd(req, struct au_pipe);
+
+	if (req->fd || AU_READ_ONCE(sqe->off) || AU_READ_ONCE(sqe->addr3))
+		return -EINVAL;
+	p->fds = AU_READ_ONCE(sqe->addr);
+	p->flags = AU_READ_ONCE(sqe->pipe_flags);
+	/* O_EXCL is what O_NOTIFICATION_PIPE is made of. */
+	if (p->flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | O_DIRECT | O_EXCL))
+		return -EINVAL;
+	p->file_index = AU_READ_ONCE(sqe->file_index);
+	return 0;
+}
+
+static void pipe_slot_empty(struct au_req *req, int slot)
+{
+	int r = au_file_remove(req->ring, (uint32_t)slot);
+
+	(void)r; /* it was filled just now, under the same lock */
+}
+
+/*
+ * Both ends into the table: two free slots, or a given one and the next. A
+ * slot filled for nothing is emptied again. Takes `fds` over.
+ */
+static int pipe_install(struct au_req *req, uint32_t index, int fds[2])
+{
+	bool alloc = index == IORING_FILE_INDEX_ALLOC;
+	int slots[2], r;
+
+	slots[0] = au_file_install_fd(req->ring, index, fds[0]);
+	if (slots[0] < 0) {
+		(void)au_syscall(SYS_close, fds[1]);
+		return slots[0];
+	}
+	slots[1] = au_file_install_fd(req->ring, alloc ? index : index + 1,
+				      fds[1]);
+	r = slots[1];
+	if (!alloc) {
+		slots[0] = (int)index - 1;
+		slots[1] = (int)index;
+	}
+	if (r < 0)
+		pipe_slot_empty(req, slots[0]);
+	fds[0] = slots[0];
+	fds[1] = slots[1];
+	return r < 0 ? r : 0;
+}
+
+static void pipe_undo(struct au_req *req, uint32_t index, const int fds[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (index)
+			pipe_slot_empty(req, fds[i]);
+		else
+			(void)au_syscall(SYS_close, fds[i]);
+	}
+}
+
+enum au_issue au_pipe(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_pipe *p = au_req_cmd(req, struct au_pipe);
+	uint32_t flags = p->flags | (p->file_index ? O_CLOEXEC : 0U);
+	int fds[2] = { -1, -1 }, r;
+
+	if (p->file_index && (p->flags & O_CLOEXEC)) {
+		au_req_set_res(req, -EINVAL);
+		return AU_DONE;
+	}
+	r = (int)au_syscall(SYS_pipe2, fds, flags);
+	if (r >= 0 && p->file_index)
+		r = pipe_install(req, p->file_index, fds);
+	if (r >= 0 && au_copy_to_user(p->fds, fds, sizeof(fds))) {
+		pipe_undo(req, p->file_index, fds);
+		r = -EFAULT;
+	}
 	au_req_set_res(req, r);
 	return AU_DONE;
 }

@@ -5,8 +5,9 @@
 
 #include "core/op.h"
 
-#define AU_OP_DECLARE(op)                                                     \
-	int au_##op##_prep(struct au_req *req, const struct io_uring_sqe *sqe); \
+#define AU_OP_DECLARE(op)                                   \
+	int au_##op##_prep(struct au_req *req,              \
+			   const struct io_uring_sqe *sqe); \
 	enum au_issue au_##op(struct au_req *req, unsigned int issue_flags)
 
 /* advise.c */
@@ -22,6 +23,15 @@ AU_OP_DECLARE(epoll_ctl);
 /* filetable.c */
 AU_OP_DECLARE(files_update);
 
+AU_OP_DECLARE(fixed_fd_install);
+
+/* fs.c */
+AU_OP_DECLARE(renameat);
+AU_OP_DECLARE(unlinkat);
+AU_OP_DECLARE(mkdirat);
+AU_OP_DECLARE(symlinkat);
+AU_OP_DECLARE(linkat);
+
 /* net.c */
 AU_OP_DECLARE(accept);
 AU_OP_DECLARE(connect);
@@ -31,6 +41,8 @@ AU_OP_DECLARE(sendmsg);
 AU_OP_DECLARE(recvmsg);
 AU_OP_DECLARE(shutdown);
 AU_OP_DECLARE(socket);
+AU_OP_DECLARE(bind);
+AU_OP_DECLARE(listen);
 int au_connect_stabilise(struct au_req *req);
 int au_send_stabilise(struct au_req *req);
 int au_msg_stabilise(struct au_req *req);
@@ -42,6 +54,7 @@ AU_OP_DECLARE(nop);
 AU_OP_DECLARE(openat);
 AU_OP_DECLARE(openat2);
 AU_OP_DECLARE(close);
+AU_OP_DECLARE(pipe);
 
 /* poll.c */
 AU_OP_DECLARE(poll_add);
@@ -56,6 +69,12 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
+bool au_rw_follows(const struct au_req *last, const struct au_req *req);
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
+
+/* splice.c */
+AU_OP_DECLARE(splice);
+AU_OP_DECLARE(tee);
 
 /* statx.c */
 AU_OP_DECLARE(statx);
@@ -75,7 +94,26 @@ bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
 			   uint32_t events);
 void au_timeout_cleanup(struct au_req *req);
 
+/* truncate.c */
+AU_OP_DECLARE(ftruncate);
+
+/* xattr.c */
+AU_OP_DECLARE(fsetxattr);
+AU_OP_DECLARE(setxattr);
+AU_OP_DECLARE(fgetxattr);
+AU_OP_DECLARE(getxattr);
+
 /* util.c: shared by families */
+
+/* au_paths_prep(): the first path may be empty. */
+#define AU_PATHS_EMPTY 1U
+
+/*
+ * One path, or two with `second` set to where the other lies, copied in prep
+ * into async_data; NEED_CLEANUP is set. 0, -EFAULT, -ENAMETOOLONG, -ENOENT.
+ */
+int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
+		  const char **second, unsigned int flags) au_must_check;
 
 /* A path copied in prep. async_data; NEED_CLEANUP is set. 0 or -errno. */
 int au_path_prep(struct au_req *req, uint64_t user) au_must_check;

@@ -44,6 +44,9 @@
  */
 #define RW_INLINE_WRITE_MAX (128 * 1024)
 
+/* Longer ones gain nothing from sharing a call. */
+#define RW_RUN_PART_MAX (64 * 1024)
+
 enum {
 	RW_WRITE = 1 << 0,
 	RW_VECTOR = 1 << 1,
@@ -204,10 +207,12 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			  rw->rw_flags | flags);
 }
 
-static uint8_t *rw_hint(struct au_req *req)
+static inline uint8_t *rw_hint(struct au_req *req)
 {
 	if (req->flags & AU_REQ_F_NODE_FILE)
 		return &req->file_node->hint;
+	if (au_likely((uint32_t)req->fd < req->ring->hints_max))
+		return &req->ring->hints[req->fd];
 	return au_fd_hint(req->ring, req->fd);
 }
 
@@ -327,6 +332,13 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	return ev == 0 ? AU_RETRY : AU_PUNT;
 }
 
+/* A ring's descriptor is a socket here; nobody reads or writes it. */
+static bool rw_is_ring(const struct au_req *req)
+{
+	return !(req->flags & AU_REQ_F_NODE_FILE) &&
+	       au_ring_lookup_fast((unsigned int)req->fd);
+}
+
 static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_rw *rw = au_req_cmd(req, struct au_rw);
@@ -345,9 +357,6 @@ static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
-	if (au_unlikely(au_ring_lookup_fast((unsigned int)req->fd) &&
-			!(req->flags & AU_REQ_F_NODE_FILE)))
-		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
 	refused =
@@ -371,8 +380,12 @@ again:
 		if (req->flags & AU_REQ_F_STREAM)
 			return rw_done(req, rw, res);
 		au_req_set(req, AU_REQ_F_STREAM);
+		if (rw_is_ring(req))
+			return rw_done(req, rw, -EINVAL);
 		goto again;
 	case -EAGAIN:
+		if (rw_is_ring(req))
+			return rw_done(req, rw, -EINVAL);
 		/* Half of a regular file's bytes: a worker gets the rest. */
 		out = rw->done ? AU_PUNT : AU_RETRY;
 		break;
@@ -399,4 +412,48 @@ enum au_issue au_read(struct au_req *req, unsigned int issue_flags)
 enum au_issue au_write(struct au_req *req, unsigned int issue_flags)
 {
 	return rw_issue(req, issue_flags);
+}
+
+/* The next bytes of the same file, in the same direction, and nothing special. */
+bool au_rw_follows(const struct au_req *last, const struct au_req *req)
+{
+	const struct au_rw *a = (const void *)last->cmd;
+	const struct au_rw *b = (const void *)req->cmd;
+
+	return last->opcode == req->opcode && last->fd == req->fd &&
+	       a->pos != UINT64_MAX && a->pos + a->len == b->pos &&
+	       !(a->rw_flags | b->rw_flags) && a->len && b->len &&
+	       a->len <= RW_RUN_PART_MAX && b->len <= RW_RUN_PART_MAX;
+}
+
+/*
+ * One vectored call for the run. What it covers whole is finished; whatever is
+ * not, or any error, is left to each request's own call.
+ */
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
+{
+	struct au_rw *first = au_req_cmd(reqs[0], struct au_rw);
+	bool write = first->kind & RW_WRITE;
+	uint8_t *hint = rw_hint(reqs[0]);
+	struct iovec iov[AU_RUN_MAX];
+	uint32_t flags = RWF_NOWAIT, done = 0;
+	long res;
+
+	if (hint && (*hint & (write ? AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
+				      AU_HINT_MEMORY)))
+		flags = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
+
+		iov[i].iov_base = au_ptr(rw->addr);
+		iov[i].iov_len = rw->len;
+	}
+	res = au_syscall(write ? SYS_pwritev2 : SYS_preadv2, reqs[0]->fd, iov,
+			 nr, first->pos, first->pos >> 32, flags);
+	while (done < nr && res >= (long)iov[done].iov_len) {
+		reqs[done]->res = (int)iov[done].iov_len;
+		res -= (long)iov[done].iov_len;
+		done++;
+	}
+	return done;
 }

@@ -108,22 +108,23 @@ static bool timeout_counts(const struct au_timeout *t)
 /* Ends the counted timeouts whose completions have come. */
 static void timeout_run_counted(struct au_ring *ring)
 {
+	uint32_t got = ring->cq_tail - ring->nr_timeouts - ring->counted_last;
 	struct au_list *pos, *tmp;
 
-	au_list_for_each_safe(pos, tmp, &ring->counted)
-	{
+	/* Numbers wrap; distances from the last look do not. */
+	au_list_for_each_safe(pos, tmp, &ring->counted) {
 		struct au_timeout *t =
 			au_container_of(pos, struct au_timeout, counted);
 		struct au_req *req = au_container_of((uint64_t *)(void *)t,
 						     struct au_req, cmd);
 
-		if ((int32_t)(ring->cq_tail - ring->nr_timeouts - t->target) <
-		    0)
+		if (got < t->target - ring->counted_last)
 			continue;
 		au_timers_cancel(ring, req);
 		au_req_unpark(ring, req);
 		au_req_complete(ring, req);
 	}
+	ring->counted_last += got;
 }
 
 /* However a timeout ends, it counts as one and leaves the lists. */
@@ -150,7 +151,11 @@ static int timeout_arm(struct au_req *req)
 	if (r < 0)
 		return r;
 	if (timeout_counts(t)) {
-		t->target = ring->cq_tail - ring->nr_timeouts + t->count;
+		uint32_t now = ring->cq_tail - ring->nr_timeouts;
+
+		t->target = now + t->count;
+		if (au_list_empty(&ring->counted))
+			ring->counted_last = now;
 		au_list_add_tail(&ring->counted, &t->counted);
 		ring->run_counted = timeout_run_counted;
 	}

@@ -35,6 +35,36 @@ int au_path_prep(struct au_req *req, uint64_t user)
 	return 0;
 }
 
+static int path_copy(char *path, uint64_t user, unsigned int flags)
+{
+	long len = au_strncpy_from_user(path, user, PATH_MAX);
+
+	return len || (flags & AU_PATHS_EMPTY) ? (int)len : -ENOENT;
+}
+
+int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
+		  const char **second, unsigned int flags)
+{
+	char path1[PATH_MAX], path2[PATH_MAX];
+	int len1 = path_copy(path1, user1, flags), len2 = -1;
+	char *data;
+
+	if (len1 < 0)
+		return len1;
+	if (second) {
+		len2 = path_copy(path2, user2, 0);
+		if (len2 < 0)
+			return len2;
+	}
+	data = au_async_data_alloc(req, (size_t)(len1 + len2) + 2);
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, path1, (size_t)len1 + 1);
+	if (second)
+		*second = memcpy(data + len1 + 1, path2, (size_t)len2 + 1);
+	return 0;
+}
+
 struct iovec *au_iovec_copy(struct au_req *req, uint64_t user, uint32_t nr,
 			    size_t head, int *err)
 {

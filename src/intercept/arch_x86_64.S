@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * x86-64 entry points of the preload: the way home from a redirected call,
+ * the calls that return twice, and vfork(3).
+ *
+ * A call that makes a task cannot be issued by the handler, whose frame the
+ * child would return into. The handler sets the thread's dispatch selector to
+ * "allow" and sends the application here; the parent blocks again and goes
+ * home by the address kept in its TLS. The child goes home
+ *  - with a stack of its own: by the word below its stack pointer, where the
+ *    handler left the address (its TLS may be anybody's);
+ *  - by fork or vfork: by the same TLS word; a fork's child first enables
+ *    dispatch again, which the kernel clears in every child.
+ * Only rax, rcx and r11 change, as in any system call.
+ */
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define NR_PRCTL 157
+#define NR_VFORK 58
+
+	.text
+
+	.hidden au_arch_return
+	.globl au_arch_return
+	.type au_arch_return, @function
+au_arch_return:
+	ret $128
+	.size au_arch_return, .-au_arch_return
+
+	/* Block again and go home by TLS. */
+	.macro PARENT_HOME
+	movq au_selector@gottpoff(%rip), %rcx
+	movb $1, %fs:(%rcx)
+	movq au_in_vfork@gottpoff(%rip), %rcx
+	movl $0, %fs:(%rcx)
+	TLS_HOME
+	.endm
+
+	.macro TLS_HOME
+	movq au_clone_home@gottpoff(%rip), %rcx
+	movq %fs:(%rcx), %rcx
+	jmpq *%rcx
+	.endm
+
+	.hidden au_arch_clone_thread
+	.globl au_arch_clone_thread
+	.type au_arch_clone_thread, @function
+au_arch_clone_thread:
+	syscall
+	testq %rax, %rax
+	jz 1f
+	PARENT_HOME
+1:	movq -8(%rsp), %rcx
+	jmpq *%rcx
+	.size au_arch_clone_thread, .-au_arch_clone_thread
+
+	.hidden au_arch_clone_vfork
+	.globl au_arch_clone_vfork
+	.type au_arch_clone_vfork, @function
+au_arch_clone_vfork:
+	syscall
+	testq %rax, %rax
+	jz 1f
+	PARENT_HOME
+1:	TLS_HOME
+	.size au_arch_clone_vfork, .-au_arch_clone_vfork
+
+	.hidden au_arch_clone_fork
+	.globl au_arch_clone_fork
+	.type au_arch_clone_fork, @function
+au_arch_clone_fork:
+	syscall
+	testq %rax, %rax
+	jz 1f
+	PARENT_HOME
+1:	leaq -128(%rsp), %rsp
+	pushq %rdi
+	pushq %rsi
+	pushq %rdx
+	pushq %r10
+	pushq %r8
+	movl $PR_SET_SYSCALL_USER_DISPATCH, %edi
+	movl $1, %esi
+	movq au_libc_start(%rip), %rdx
+	movq au_libc_len(%rip), %r10
+	movq au_selector@gottpoff(%rip), %r8
+	addq %fs:0, %r8
+	movl $NR_PRCTL, %eax
+	syscall
+	movb $1, (%r8)
+	popq %r8
+	popq %r10
+	popq %rdx
+	popq %rsi
+	popq %rdi
+	leaq 128(%rsp), %rsp
+	movl $1, au_forked_raw(%rip)
+	xorl %eax, %eax
+	TLS_HOME
+	.size au_arch_clone_fork, .-au_arch_clone_fork
+
+	/* libc's syscall(), for calls made while libc's is looked up. */
+	.hidden au_arch_syscall
+	.globl au_arch_syscall
+	.type au_arch_syscall, @function
+au_arch_syscall:
+	movq %rdi, %rax
+	movq %rsi, %rdi
+	movq %rdx, %rsi
+	movq %rcx, %rdx
+	movq %r8, %r10
+	movq %r9, %r8
+	movq 8(%rsp), %r9
+	syscall
+	cmpq $-4095, %rax
+	jae 1f
+	ret
+1:	negl %eax
+	pushq %rax
+	call __errno_location@PLT
+	popq %rcx
+	movl %ecx, (%rax)
+	movq $-1, %rax
+	ret
+	.size au_arch_syscall, .-au_arch_syscall
+
+	/*
+	 * vfork: libc's, with the thread marked while the child runs in it.
+	 * The return address is kept in TLS, for the child overwrites the
+	 * stack.
+	 */
+	.globl vfork
+	.type vfork, @function
+	.globl __vfork
+	.type __vfork, @function
+vfork:
+__vfork:
+	popq %rdx
+	movq au_vfork_home@gottpoff(%rip), %rcx
+	movq %rdx, %fs:(%rcx)
+	movq au_in_vfork@gottpoff(%rip), %rcx
+	movl $1, %fs:(%rcx)
+	call *au_arch_real_vfork(%rip)
+	testl %eax, %eax
+	jz 1f
+	movq au_in_vfork@gottpoff(%rip), %rcx
+	movl $0, %fs:(%rcx)
+1:	movq au_vfork_home@gottpoff(%rip), %rcx
+	movq %fs:(%rcx), %rcx
+	jmpq *%rcx
+	.size vfork, .-vfork
+	.size __vfork, .-__vfork
+
+	.hidden au_arch_vfork_raw
+	.globl au_arch_vfork_raw
+	.type au_arch_vfork_raw, @function
+au_arch_vfork_raw:
+	popq %rdi
+	movl $NR_VFORK, %eax
+	syscall
+	pushq %rdi
+	ret
+	.size au_arch_vfork_raw, .-au_arch_vfork_raw
+
+	.section .data.rel.local, "aw"
+	.hidden au_arch_real_vfork
+	.globl au_arch_real_vfork
+	.balign 8
+	.type au_arch_real_vfork, @object
+au_arch_real_vfork:
+	.quad au_arch_vfork_raw
+	.size au_arch_real_vfork, 8
+
+	.section .note.GNU-stack, "", @progbits
