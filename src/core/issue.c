@@ -100,11 +100,11 @@ static uint32_t poll_mask(const struct au_op *op)
 }
 
 static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
-			      const struct au_op *op)
+			      const struct au_op *op, bool again)
 {
 	int r;
 
-	if (req->flags & AU_REQ_F_NOWAIT) {
+	if ((req->flags & AU_REQ_F_NOWAIT) && !again) {
 		au_req_complete_res(ring, req, -EAGAIN);
 		return;
 	}
@@ -117,6 +117,9 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 		au_req_complete_res(ring, req, r);
 	else
 		req_parked(ring, req);
+	/* A new registration reports by itself what is there. */
+	if (au_unlikely(again) && r == 0 && req->at == AU_AT_POLLER)
+		au_poller_again(ring, req);
 }
 
 /*
@@ -157,7 +160,10 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		req_parked(ring, req);
 		break;
 	case AU_RETRY:
-		req_wait_for_file(ring, req, op);
+		req_wait_for_file(ring, req, op, false);
+		break;
+	case AU_REQUEUE:
+		req_wait_for_file(ring, req, op, true);
 		break;
 	case AU_PUNT:
 		req_punt(ring, req,
@@ -177,6 +183,9 @@ bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
 
 	switch (op->issue(req, AU_ISSUE_NONBLOCK)) {
 	case AU_RETRY:
+		return false;
+	case AU_REQUEUE:
+		au_poller_again(ring, req);
 		return false;
 	case AU_DONE:
 		au_req_unpark(ring, req);
@@ -210,7 +219,7 @@ void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 	au_req_complete(ring, req);
 }
 
-bool au_ring_run(struct au_ring *ring)
+bool au_ring_run_slow(struct au_ring *ring)
 {
 	struct au_slist_node *n;
 	bool any = false;
@@ -224,7 +233,7 @@ bool au_ring_run(struct au_ring *ring)
 		}
 	}
 	if (ring->poller.nr_waiters)
-		any |= au_poller_reap(ring);
+		any |= au_poller_run_again(ring) | au_poller_reap(ring);
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
 	if (any)

@@ -17,6 +17,7 @@ enum au_issue {
 	AU_QUEUED, /* it is parked: somebody else completes it */
 	AU_RETRY, /* would block: wait for the file, then issue again */
 	AU_PUNT, /* would block where no poll helps: run it in a worker */
+	AU_REQUEUE, /* a multishot's turn is over, not its data: go on later */
 };
 
 /* How issue is called. */

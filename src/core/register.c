@@ -38,6 +38,7 @@ void au_register_release(struct au_ring *ring)
 {
 	(void)au_unregister_files(ring);
 	(void)au_unregister_buffers(ring);
+	au_kbufs_free(&ring->kbufs);
 	au_fd_close_hidden(ring->eventfd);
 	ring->eventfd = -1;
 }
@@ -281,6 +282,15 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	case IORING_REGISTER_FILE_ALLOC_RANGE:
 		return arg && !nr ? au_register_file_alloc_range(ring, arg) :
 				    -EINVAL;
+	case IORING_REGISTER_PBUF_RING:
+		return arg && nr == 1 ? au_register_pbuf_ring(ring, arg) :
+					-EINVAL;
+	case IORING_UNREGISTER_PBUF_RING:
+		return arg && nr == 1 ? au_unregister_pbuf_ring(ring, arg) :
+					-EINVAL;
+	case IORING_REGISTER_PBUF_STATUS:
+		return arg && nr == 1 ? au_register_pbuf_status(ring, arg) :
+					-EINVAL;
 	case IORING_REGISTER_CLOCK:
 		return arg && !nr ? register_clock(ring, arg) : -EINVAL;
 	default:

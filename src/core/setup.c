@@ -156,8 +156,10 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 }
 
 /* Which part of the ring's memory an mmap offset means. */
-static int map_region(struct au_ring *ring, uint64_t offset, uint64_t *at)
+static int map_region(struct au_ring *ring, uint64_t offset, int *mem_fd,
+		      uint64_t *at)
 {
+	*mem_fd = ring->mem_fd;
 	switch (offset & IORING_OFF_MMAP_MASK) {
 	case IORING_OFF_SQ_RING:
 	case IORING_OFF_CQ_RING:
@@ -166,6 +168,9 @@ static int map_region(struct au_ring *ring, uint64_t offset, uint64_t *at)
 	case IORING_OFF_SQES:
 		*at = ring->rings_size;
 		break;
+	case IORING_OFF_PBUF_RING:
+		*at = 0;
+		return au_pbuf_region(ring, offset, mem_fd);
 	default:
 		return -ENOMEM;
 	}
@@ -177,17 +182,17 @@ void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
 		    off_t offset)
 {
 	uint64_t at = 0;
-	int r;
+	int mem_fd = -1, r;
 	struct au_ring *ring = au_ring_lookup((unsigned int)fd, &r);
 
 	if (!ring)
 		return au_ptr((uint64_t)(int64_t)(r == -EBADF ? r : -ENODEV));
 	if (!au_ring_lock_alive(ring))
 		return au_ptr((uint64_t)(int64_t)-EBADF);
-	r = map_region(ring, (uint64_t)offset, &at);
+	r = map_region(ring, (uint64_t)offset, &mem_fd, &at);
 	if (r >= 0)
 		addr = (void *)au_syscall(SYS_mmap, addr, length, prot, flags,
-					  ring->mem_fd, at);
+					  mem_fd, at);
 	au_ring_unlock(ring);
 	return r < 0 ? au_ptr((uint64_t)(int64_t)r) : addr;
 }

@@ -105,14 +105,14 @@ static void worker_post(struct au_ring *ring, struct au_req *req)
 	bool first = au_mpscq_push(&ring->done, &req->node);
 
 	if (au_ring_defer(ring)) {
-		if (first && au_trylock(&ring->lock)) {
+		if (first && au_ring_trylock(ring)) {
 			au_ring_announce(ring);
 			au_ring_unlock(ring);
 		}
 		au_ring_kick(ring);
 		return;
 	}
-	if (au_trylock(&ring->lock)) {
+	if (au_ring_trylock(ring)) {
 		au_ring_run(ring);
 		au_ring_maybe_destroy(ring);
 		au_ring_unlock(ring);

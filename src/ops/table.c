@@ -29,7 +29,7 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_NOP] = { au_nop_prep, au_nop, AU_OP_IOPOLL },
 	[IORING_OP_READV] = { au_readv_prep, au_read,
 		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN |
-		AU_OP_LAZY },
+		AU_OP_BUFFER_SELECT | AU_OP_LAZY },
 	[IORING_OP_WRITEV] = { au_writev_prep, au_write,
 		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT |
 		AU_OP_LAZY },
@@ -66,7 +66,8 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 		AU_OP_IOPOLL },
 	[IORING_OP_STATX] = { au_statx_prep, au_statx, AU_OP_BLOCKING },
 	[IORING_OP_READ] = { au_read_prep, au_read,
-		FILE | AU_OP_RUN | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN },
+		FILE | AU_OP_RUN | AU_OP_IOPRIO | AU_OP_IOPOLL |
+		AU_OP_POLLIN | AU_OP_BUFFER_SELECT },
 	[IORING_OP_WRITE] = { au_write_prep, au_write,
 		FILE | AU_OP_RUN | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT },
 	[IORING_OP_FADVISE] = { au_fadvise_prep, au_fadvise,
@@ -111,15 +112,19 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_FIXED_FD_INSTALL] = { au_fixed_fd_install_prep,
 		au_fixed_fd_install, FILE },
 	[IORING_OP_PIPE] = { au_pipe_prep, au_pipe, 0 },
+	[IORING_OP_PROVIDE_BUFFERS] = { au_provide_buffers_prep,
+		au_provide_buffers, AU_OP_IOPOLL },
+	[IORING_OP_REMOVE_BUFFERS] = { au_remove_buffers_prep,
+		au_remove_buffers, AU_OP_IOPOLL },
+	[IORING_OP_READ_MULTISHOT] = { au_read_multishot_prep,
+		au_read_multishot, FILE | AU_OP_IOPRIO | AU_OP_POLLIN |
+		AU_OP_BUFFER_SELECT },
 
 	/* lacking */
-	[IORING_OP_PROVIDE_BUFFERS] = UNSUPPORTED,
-	[IORING_OP_REMOVE_BUFFERS] = UNSUPPORTED,
 	[IORING_OP_MSG_RING] = UNSUPPORTED,
 	[IORING_OP_URING_CMD] = UNSUPPORTED,
 	[IORING_OP_SEND_ZC] = UNSUPPORTED,
 	[IORING_OP_SENDMSG_ZC] = UNSUPPORTED,
-	[IORING_OP_READ_MULTISHOT] = UNSUPPORTED,
 	[IORING_OP_WAITID] = UNSUPPORTED,
 	[IORING_OP_FUTEX_WAIT] = UNSUPPORTED,
 	[IORING_OP_FUTEX_WAKE] = UNSUPPORTED,
@@ -207,15 +212,15 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_LISTEN] = { .name = "LISTEN" },
 	[IORING_OP_FIXED_FD_INSTALL] = { .name = "FIXED_FD_INSTALL" },
 	[IORING_OP_PIPE] = { .name = "PIPE" },
-
-	/* lacking */
 	[IORING_OP_PROVIDE_BUFFERS] = { .name = "PROVIDE_BUFFERS" },
 	[IORING_OP_REMOVE_BUFFERS] = { .name = "REMOVE_BUFFERS" },
+	[IORING_OP_READ_MULTISHOT] = { .name = "READ_MULTISHOT" },
+
+	/* lacking */
 	[IORING_OP_MSG_RING] = { .name = "MSG_RING" },
 	[IORING_OP_URING_CMD] = { .name = "URING_CMD" },
 	[IORING_OP_SEND_ZC] = { .name = "SEND_ZC" },
 	[IORING_OP_SENDMSG_ZC] = { .name = "SENDMSG_ZC" },
-	[IORING_OP_READ_MULTISHOT] = { .name = "READ_MULTISHOT" },
 	[IORING_OP_WAITID] = { .name = "WAITID" },
 	[IORING_OP_FUTEX_WAIT] = { .name = "FUTEX_WAIT" },
 	[IORING_OP_FUTEX_WAKE] = { .name = "FUTEX_WAKE" },
