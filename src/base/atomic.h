@@ -7,22 +7,22 @@
 #define AU_BASE_ATOMIC_H
 
 /* One access, neither torn nor repeated: for memory others may change. */
-#define AU_READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
-#define AU_WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+#define AU_READ_ONCE(x)        (*(const volatile __typeof__(x) *)&(x))
+#define AU_WRITE_ONCE(x, v)    (*(volatile __typeof__(x) *)&(x) = (v))
 
-#define au_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
-#define au_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define au_load_relaxed(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
+#define au_load_acquire(p)     __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define au_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define au_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define au_xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
-#define au_fetch_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
-#define au_fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_ACQ_REL)
-#define au_fetch_or(p, v) __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
-#define au_fetch_and(p, v) __atomic_fetch_and((p), (v), __ATOMIC_ACQ_REL)
+#define au_xchg(p, v)          __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define au_fetch_add(p, v)     __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define au_fetch_sub(p, v)     __atomic_fetch_sub((p), (v), __ATOMIC_ACQ_REL)
+#define au_fetch_or(p, v)      __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
+#define au_fetch_and(p, v)     __atomic_fetch_and((p), (v), __ATOMIC_ACQ_REL)
 
 /* True and *p = desired if *p was *expected; else *expected = *p. */
-#define au_cmpxchg(p, expected, desired)                             \
-	__atomic_compare_exchange_n((p), (expected), (desired), 0,   \
+#define au_cmpxchg(p, expected, desired)                           \
+	__atomic_compare_exchange_n((p), (expected), (desired), 0, \
 				    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 /*

@@ -8,7 +8,8 @@
 
 int au_hash_reserve(struct au_hash *h, au_hash_key_fn key)
 {
-	struct au_hash bigger = { .bits = h->bits ? h->bits + 1 : HASH_MIN_BITS };
+	struct au_hash bigger = { .bits = h->bits ? h->bits + 1 :
+						    HASH_MIN_BITS };
 
 	if (h->bits && h->nr < 1U << h->bits)
 		return 0;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define HEAP_ARITY 4
-#define HEAP_MIN 64
+#define HEAP_MIN   64
 
 static void heap_set(struct au_heap *h, uint32_t i, struct au_heap_slot s)
 {

@@ -49,9 +49,9 @@ static inline void au_list_splice(struct au_list *from, struct au_list *to)
 	au_list_init(from);
 }
 
-#define au_list_for_each_safe(pos, tmp, head)                  \
-	for ((pos) = (head)->next, (tmp) = (pos)->next;        \
-	     (pos) != (head); (pos) = (tmp), (tmp) = (pos)->next)
+#define au_list_for_each_safe(pos, tmp, head)                            \
+	for ((pos) = (head)->next, (tmp) = (pos)->next; (pos) != (head); \
+	     (pos) = (tmp), (tmp) = (pos)->next)
 
 /* Singly linked FIFO. */
 struct au_slist_node {

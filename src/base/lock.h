@@ -36,13 +36,12 @@ struct AU_CAPABILITY("mutex") au_lock {
 void au_lock_slow(struct au_lock *l);
 void au_unlock_slow(struct au_lock *l);
 
-static inline bool au_trylock(struct au_lock *l) AU_TRY_ACQUIRES(true, *l)
-	AU_NO_ANALYSIS
+static inline bool au_trylock(struct au_lock *l)
+	AU_TRY_ACQUIRES(true, *l) AU_NO_ANALYSIS
 {
 	uint32_t free = 0;
 
-	return au_load_relaxed(&l->word) == 0 &&
-	       au_cmpxchg(&l->word, &free, 1);
+	return au_load_relaxed(&l->word) == 0 && au_cmpxchg(&l->word, &free, 1);
 }
 
 static inline void au_lock(struct au_lock *l) AU_ACQUIRES(*l) AU_NO_ANALYSIS

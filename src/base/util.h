@@ -6,21 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define au_likely(x) __builtin_expect(!!(x), 1)
+#define au_likely(x)   __builtin_expect(!!(x), 1)
 #define au_unlikely(x) __builtin_expect(!!(x), 0)
 
 #define au_container_of(ptr, type, member) \
-	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-#define AU_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define AU_CACHELINE 64
+#define AU_ARRAY_SIZE(a)     (sizeof(a) / sizeof((a)[0]))
+#define AU_CACHELINE         64
 #define au_aligned_cacheline __attribute__((aligned(AU_CACHELINE)))
-#define au_must_check __attribute__((warn_unused_result))
-#define au_cold __attribute__((cold, noinline))
+#define au_must_check        __attribute__((warn_unused_result))
+#define au_cold              __attribute__((cold, noinline))
 
-#define AU_NSEC_PER_SEC 1000000000ULL
-#define AU_NSEC_PER_MSEC 1000000ULL
-#define AU_NSEC_PER_USEC 1000ULL
+#define AU_NSEC_PER_SEC      1000000000ULL
+#define AU_NSEC_PER_MSEC     1000000ULL
+#define AU_NSEC_PER_USEC     1000ULL
 
 static inline void *au_ptr(uint64_t addr)
 {

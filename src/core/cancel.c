@@ -10,6 +10,7 @@
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
+#include "sys/fd.h"
 
 static int drain_cancel(struct au_ring *ring, struct au_req *req)
 {
@@ -32,8 +33,7 @@ static int timers_cancel(struct au_ring *ring, struct au_req *req)
 }
 
 /* 0: the request is the caller's again. -EALREADY: it will end by itself. */
-static int (*const take_back[AU_AT_LAST])(struct au_ring *,
-					  struct au_req *) = {
+static int (*const take_back[AU_AT_LAST])(struct au_ring *, struct au_req *) = {
 	[AU_AT_POLLER] = poller_cancel,
 	[AU_AT_TIMERS] = timers_cancel,
 	[AU_AT_WORKERS] = au_workers_cancel,
@@ -58,6 +58,37 @@ int au_cancel_req(struct au_ring *ring, struct au_req *req)
 	return r;
 }
 
+/* The descriptor that FD or FD_FIXED speaks of, or -1. */
+static int cancel_fd(struct au_ring *ring, const struct au_cancel *c)
+{
+	struct au_rsrc_node *n;
+
+	if (!(c->flags & IORING_ASYNC_CANCEL_FD_FIXED))
+		return c->fd;
+	n = au_rsrc_lookup(&ring->files, (uint32_t)c->fd);
+	return n ? n->fd : -1;
+}
+
+bool au_cancel_fd_valid(struct au_ring *ring, const struct au_cancel *c)
+{
+	struct au_fd_id id;
+
+	return au_fd_identify(cancel_fd(ring, c), &id) >= 0;
+}
+
+/* It is the file that counts, whatever number either side has for it. */
+static bool cancel_matches_fd(const struct au_cancel *c,
+			      const struct au_req *req)
+{
+	int fd = cancel_fd(req->ring, c);
+
+	/* What waits for earlier requests has not looked its file up. */
+	if (!(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) ||
+	    req->at == AU_AT_DRAIN)
+		return false;
+	return req->fd == fd || (c->same_file && au_fd_same(req->fd, fd));
+}
+
 static bool cancel_matches(const struct au_cancel *c, const struct au_req *req)
 {
 	uint32_t f = c->flags;
@@ -69,14 +100,8 @@ static bool cancel_matches(const struct au_cancel *c, const struct au_req *req)
 		return false;
 	if (f & IORING_ASYNC_CANCEL_ANY)
 		return true;
-	if (f & IORING_ASYNC_CANCEL_FD) {
-		bool fixed = req->flags & AU_REQ_F_FIXED_FILE;
-
-		if (!(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) ||
-		    fixed != !!(f & IORING_ASYNC_CANCEL_FD_FIXED) ||
-		    req->sqe_fd != c->fd)
-			return false;
-	}
+	if ((f & IORING_ASYNC_CANCEL_FD) && !cancel_matches_fd(c, req))
+		return false;
 	if ((f & IORING_ASYNC_CANCEL_OP) && req->opcode != c->opcode)
 		return false;
 	if (!(f & (IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_OP)) ||
@@ -104,8 +129,7 @@ static struct au_req *cancel_find(struct au_ring *ring,
 	struct au_req *found = NULL;
 
 	for (; n; n = n->next) {
-		struct au_req *req =
-			au_container_of(n, struct au_req, pending);
+		struct au_req *req = au_container_of(n, struct au_req, pending);
 
 		/* Interrupted once is enough. */
 		if (cancel_matches(c, req) && !(req->flags & AU_REQ_F_CANCEL))
@@ -124,8 +148,7 @@ struct au_req *au_pending_find(struct au_ring *ring, uint64_t user_data,
 		return NULL;
 	n = ring->pending.buckets[au_hash_bucket(&ring->pending, user_data)];
 	for (; n; n = n->next) {
-		struct au_req *req =
-			au_container_of(n, struct au_req, pending);
+		struct au_req *req = au_container_of(n, struct au_req, pending);
 
 		if (req->user_data == user_data && req->opcode == opcode)
 			found = req;
@@ -135,8 +158,8 @@ struct au_req *au_pending_find(struct au_ring *ring, uint64_t user_data,
 
 bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 {
-	for (uint32_t b = 0;
-	     ring->pending.bits && b < 1U << ring->pending.bits; b++) {
+	for (uint32_t b = 0; ring->pending.bits && b < 1U << ring->pending.bits;
+	     b++) {
 		struct au_hash_node *n = ring->pending.buckets[b];
 
 		for (; n; n = n->next) {
@@ -151,10 +174,10 @@ bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 	return false;
 }
 
-int au_cancel(struct au_ring *ring, const struct au_cancel *c)
+static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 {
-	bool all = c->flags & (IORING_ASYNC_CANCEL_ALL |
-			       IORING_ASYNC_CANCEL_ANY);
+	bool all = c->flags &
+		   (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
 	uint32_t bucket = 0, end;
 	int nr = 0, r = -ENOENT;
 
@@ -178,6 +201,19 @@ int au_cancel(struct au_ring *ring, const struct au_cancel *c)
 		nr++;
 	}
 	return all ? nr : r;
+}
+
+int au_cancel(struct au_ring *ring, struct au_cancel *c)
+{
+	int r = cancel_pass(ring, c);
+	/* Comparing files costs a system call each: only if numbers fail. */
+	bool none = c->flags & IORING_ASYNC_CANCEL_ALL ? r == 0 : r == -ENOENT;
+
+	if (none && (c->flags & IORING_ASYNC_CANCEL_FD)) {
+		c->same_file = true;
+		r = cancel_pass(ring, c);
+	}
+	return r;
 }
 
 void au_cancel_all(struct au_ring *ring)

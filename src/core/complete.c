@@ -46,8 +46,7 @@ static bool cqe_write(struct au_ring *ring, uint64_t user_data, int32_t res,
 		if (ring->cq_tail - ring->cq_head_seen >= ring->cq_entries)
 			return false;
 	}
-	cqe = &ring->cqes[(ring->cq_tail++ & ring->cq_mask)
-			  << ring->cqe_shift];
+	cqe = &ring->cqes[(ring->cq_tail++ & ring->cq_mask) << ring->cqe_shift];
 	cqe->user_data = user_data;
 	cqe->res = res;
 	cqe->flags = flags;
@@ -62,17 +61,15 @@ void au_cqe_post_slow(struct au_ring *ring, uint64_t user_data, int32_t res,
 		      uint32_t flags, const uint64_t *extra)
 {
 	/* Behind what overflowed before, or the order would change. */
-	if (ring->nr_overflow ||
-	    !cqe_write(ring, user_data, res, flags, extra))
+	if (ring->nr_overflow || !cqe_write(ring, user_data, res, flags, extra))
 		cqe_overflow(ring, user_data, res, flags, extra);
 }
 
 void au_cq_flush_overflow(struct au_ring *ring)
 {
 	while (ring->nr_overflow) {
-		struct au_overflow *o = au_container_of(ring->overflow.head,
-							struct au_overflow,
-							node);
+		struct au_overflow *o = au_container_of(
+			ring->overflow.head, struct au_overflow, node);
 
 		if (!cqe_write(ring, o->user_data, o->res, o->flags, o->extra))
 			return;
@@ -92,8 +89,9 @@ void au_cq_commit_slow(struct au_ring *ring)
 	}
 	if (ring->has_leader)
 		au_ring_kick(ring);
-	if (ring->eventfd >= 0 && !ring->eventfd_async)
+	if (ring->eventfd >= 0 && (!ring->eventfd_async || ring->eventfd_due))
 		au_notify_eventfd(ring);
+	ring->eventfd_due = false;
 	if (ring->watched)
 		au_notify_readable(ring);
 }
@@ -117,9 +115,8 @@ static void req_post(struct au_ring *ring, struct au_req *req)
 bool au_req_post_more(struct au_ring *ring, struct au_req *req, int res,
 		      uint32_t flags)
 {
-	if (ring->nr_overflow ||
-	    !cqe_write(ring, req->user_data, res, flags | IORING_CQE_F_MORE,
-		       NULL))
+	if (ring->nr_overflow || !cqe_write(ring, req->user_data, res,
+					    flags | IORING_CQE_F_MORE, NULL))
 		return false;
 	return true;
 }

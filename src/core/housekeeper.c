@@ -32,9 +32,9 @@
 #include "sys/syscall.h"
 #include "sys/thread.h"
 
-#define HK_TICK_NS AU_NSEC_PER_MSEC
+#define HK_TICK_NS     AU_NSEC_PER_MSEC
 #define HK_QUIET_TICKS 3 /* looks without an enter before nesting */
-#define HK_EVENTS 64
+#define HK_EVENTS      64
 
 static struct {
 	struct au_lock lock;
@@ -107,7 +107,7 @@ static uint64_t hk_visit(struct au_ring *ring)
 {
 	uint64_t now = au_now_ns(), next = now + HK_TICK_NS;
 
-	if (!au_trylock(&ring->lock))
+	if (!au_ring_trylock(ring))
 		return next;
 	if (!ring->alive || !ring->pending.nr) {
 		hk_leave(ring);
@@ -201,8 +201,7 @@ static int hk_start(void)
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 	int r;
 
-	hk.epfd = au_fd_hide(
-		(int)au_syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
+	hk.epfd = au_fd_hide((int)au_syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
 	hk.wakefd = au_fd_hide(
 		(int)au_syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
 	r = hk.epfd < 0 ? hk.epfd : hk.wakefd;

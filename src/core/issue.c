@@ -214,6 +214,7 @@ void au_req_run_in_worker(struct au_req *req)
 void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 {
 	au_workers_returned(ring, req);
+	ring->eventfd_due = true;
 	au_req_unpark(ring, req);
 	if (req->res == -EINTR && (req->flags & AU_REQ_F_CANCEL))
 		req->res = -ECANCELED;
@@ -225,7 +226,7 @@ void au_ring_hand_back(struct au_ring *ring, struct au_req *req)
 	bool first = au_mpscq_push(&ring->done, &req->node);
 
 	if (au_ring_defer(ring)) {
-		if (first && au_trylock(&ring->lock)) {
+		if (first && au_ring_trylock(ring)) {
 			if (ring->alive)
 				au_ring_announce(ring);
 			au_ring_unlock(ring);
@@ -233,7 +234,7 @@ void au_ring_hand_back(struct au_ring *ring, struct au_req *req)
 		au_ring_kick(ring);
 		return;
 	}
-	if (au_trylock(&ring->lock)) {
+	if (au_ring_trylock(ring)) {
 		if (ring->alive) {
 			au_ring_run(ring);
 			au_ring_maybe_destroy(ring);
@@ -244,7 +245,7 @@ void au_ring_hand_back(struct au_ring *ring, struct au_req *req)
 	}
 }
 
-bool au_ring_run(struct au_ring *ring)
+bool au_ring_run_slow(struct au_ring *ring)
 {
 	struct au_slist_node *n;
 	bool any = false;

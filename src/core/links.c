@@ -97,9 +97,8 @@ void au_links_arm_timeout(struct au_ring *ring, struct au_req *req)
 		return;
 	t->timed = req;
 	/* Its op starts the clock. */
-	r = au_ops[t->opcode].issue(t, AU_ISSUE_NONBLOCK) == AU_QUEUED ?
-		    0 :
-		    t->res;
+	r = au_ops[t->opcode].issue(t, AU_ISSUE_NONBLOCK) == AU_QUEUED ? 0 :
+									 t->res;
 	if (r < 0)
 		link_end(ring, links_take_timeout(req), r);
 	else

@@ -48,7 +48,7 @@ int au_message_post(struct au_ring *held, struct au_ring *target,
 		message_deliver(target, user_data, res, flags);
 		return 0;
 	}
-	if (!au_trylock(&target->lock))
+	if (!au_ring_trylock(target))
 		return message_send(target, user_data, res, flags);
 	if (!target->alive) {
 		au_unlock(&target->lock);

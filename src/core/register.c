@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include "anyuring.h"
@@ -46,6 +47,7 @@ void au_register_release(struct au_ring *ring)
 
 static int register_eventfd(struct au_ring *ring, uint64_t arg, bool async)
 {
+	struct stat st;
 	int32_t fd;
 	uint64_t zero = 0;
 	int r;
@@ -57,9 +59,13 @@ static int register_eventfd(struct au_ring *ring, uint64_t arg, bool async)
 	r = au_fd_dup_hidden(fd);
 	if (r < 0)
 		return r;
-	/* Only an eventfd takes eight bytes of zero, and nothing happens. */
-	if (au_syscall(SYS_write, r, &zero, sizeof(zero)) !=
-	    (long)sizeof(zero)) {
+	/*
+	 * Only an eventfd has no file type and takes eight bytes of zero, and
+	 * nothing happens.
+	 */
+	if (au_syscall(SYS_fstat, r, &st) < 0 || (st.st_mode & S_IFMT) ||
+	    au_syscall(SYS_write, r, &zero, sizeof(zero)) !=
+		    (long)sizeof(zero)) {
 		au_fd_close_hidden(r);
 		return -EINVAL;
 	}
@@ -81,28 +87,29 @@ static int unregister_eventfd(struct au_ring *ring)
 
 static int register_probe(uint64_t arg, uint32_t nr)
 {
-	struct {
+	union {
 		struct io_uring_probe probe;
-		struct io_uring_probe_op ops[IORING_OP_LAST];
+		char bytes[sizeof(struct io_uring_probe) +
+			   IORING_OP_LAST * sizeof(struct io_uring_probe_op)];
 	} out;
+
 	size_t size;
 
 	if (nr > 256)
 		return -EINVAL;
 	nr = au_min_u32(nr, IORING_OP_LAST);
-	size = sizeof(out.probe) + nr * sizeof(out.ops[0]);
+	size = sizeof(out.probe) + nr * sizeof(out.probe.ops[0]);
 	if (au_copy_from_user(&out, arg, size))
 		return -EFAULT;
-	for (const unsigned char *c = (const void *)&out;
-	     c < (const unsigned char *)&out + size; c++) {
-		if (*c)
+	for (size_t i = 0; i < size; i++) {
+		if (out.bytes[i])
 			return -EINVAL;
 	}
 	memset(&out, 0, sizeof(out));
 	for (uint32_t i = 0; i < nr; i++) {
-		out.ops[i].op = (uint8_t)i;
+		out.probe.ops[i].op = (uint8_t)i;
 		if (au_op_supported((uint8_t)i))
-			out.ops[i].flags = IO_URING_OP_SUPPORTED;
+			out.probe.ops[i].flags = IO_URING_OP_SUPPORTED;
 	}
 	out.probe.last_op = IORING_OP_LAST - 1;
 	out.probe.ops_len = (uint8_t)nr;
@@ -164,9 +171,9 @@ static int register_clock(struct au_ring *ring, uint64_t arg)
 	return 0;
 }
 
-#define CANCEL_FLAGS                                                    \
-	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |            \
-	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED |      \
+#define CANCEL_FLAGS                                              \
+	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |       \
+	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED | \
 	 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
 
 /* Cancels and waits until what was cancelled has ended. */
@@ -193,6 +200,9 @@ static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 				.user_data = sc.addr,
 				.fd = sc.fd,
 				.opcode = sc.opcode };
+	if ((sc.flags & IORING_ASYNC_CANCEL_FD) &&
+	    !au_cancel_fd_valid(ring, &c))
+		return -EBADF;
 	if (sc.timeout.tv_sec != -1 || sc.timeout.tv_nsec != -1)
 		deadline = au_ns_add(au_now_ns(), au_timespec_ns(&sc.timeout));
 	r = au_cancel(ring, &c);
@@ -201,8 +211,8 @@ static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 		if (au_now_ns() >= deadline)
 			return -ETIME;
 		if (au_ring_sleep(ring,
-				  au_min_u64(deadline, au_now_ns() +
-							       AU_NSEC_PER_MSEC),
+				  au_min_u64(deadline,
+					     au_now_ns() + AU_NSEC_PER_MSEC),
 				  NULL) == -EINTR)
 			return -EINTR;
 		au_ring_run(ring);
@@ -256,10 +266,12 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 		return au_register_files_update(ring, arg, nr);
 	case IORING_REGISTER_EVENTFD:
 	case IORING_REGISTER_EVENTFD_ASYNC:
-		return nr == 1 ? register_eventfd(
-					 ring, arg,
-					 opcode == IORING_REGISTER_EVENTFD_ASYNC) :
-				 -EINVAL;
+		return nr == 1 ?
+			       register_eventfd(
+				       ring, arg,
+				       opcode ==
+					       IORING_REGISTER_EVENTFD_ASYNC) :
+			       -EINVAL;
 	case IORING_REGISTER_PROBE:
 		return arg ? register_probe(arg, nr) : -EINVAL;
 	case IORING_REGISTER_FILES2:
@@ -328,7 +340,7 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 	if (opcode >= IORING_REGISTER_LAST)
 		return -EINVAL;
 	/* What needs no ring. */
-	if ((int)fd == -1 && !indexed)
+	if (fd == UINT32_MAX && !indexed)
 		return register_blind(opcode, (uintptr_t)arg, nr_args);
 	ring = indexed ? au_ring_by_index(fd, &r) : au_ring_lookup(fd, &r);
 	if (!ring)

@@ -15,16 +15,16 @@ void au_node_put(struct au_ring *ring, struct au_rsrc_node *n);
 void au_register_release(struct au_ring *ring);
 
 /* Puts a file into a slot, taking over `hidden_fd`; replaces what was there. */
-int au_file_install(struct au_ring *ring, uint32_t slot, int hidden_fd)
-	au_must_check;
+int au_file_install(struct au_ring *ring, uint32_t slot,
+		    int hidden_fd) au_must_check;
 
 /*
  * Installs `fd` (taking it over, also on failure) as `file_index` of an SQE
  * asked: slot + 1, or IORING_FILE_INDEX_ALLOC. 0 for a given slot, the slot's
  * number for ALLOC, or -errno.
  */
-int au_file_install_fd(struct au_ring *ring, uint32_t file_index, int fd)
-	au_must_check;
+int au_file_install_fd(struct au_ring *ring, uint32_t file_index,
+		       int fd) au_must_check;
 
 /* The same with a descriptor that is hidden already. */
 int au_file_install_hidden(struct au_ring *ring, uint32_t file_index,
@@ -42,7 +42,9 @@ int au_register_files_update(struct au_ring *ring, uint64_t arg, uint32_t nr);
 int au_register_files_update2(struct au_ring *ring, uint64_t arg,
 			      uint32_t size);
 int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
-		    uint64_t tags, uint32_t nr);
+			  uint64_t tags, uint32_t nr);
+/* FILES_UPDATE with FILE_INDEX_ALLOC: writes the slots back over the fds. */
+int au_files_alloc_slots(struct au_ring *ring, uint64_t fds, uint32_t nr);
 int au_register_file_alloc_range(struct au_ring *ring, uint64_t arg);
 int au_register_buffers(struct au_ring *ring, uint64_t iovs, uint32_t nr,
 			uint64_t tags);

@@ -37,11 +37,10 @@ static int fd_and_tag(uint64_t fds, uint64_t tags, uint32_t i, int32_t *fd,
 		      uint64_t *tag)
 {
 	*tag = 0;
-	if (tags && au_copy_from_user(tag, tags + i * sizeof(*tag),
-				      sizeof(*tag)))
+	if (tags &&
+	    au_copy_from_user(tag, tags + i * sizeof(*tag), sizeof(*tag)))
 		return -EFAULT;
-	if (fds &&
-	    au_copy_from_user(fd, fds + i * sizeof(*fd), sizeof(*fd)))
+	if (fds && au_copy_from_user(fd, fds + i * sizeof(*fd), sizeof(*fd)))
 		return -EFAULT;
 	return 0;
 }
@@ -113,8 +112,7 @@ int au_register_files2(struct au_ring *ring, uint64_t arg, uint32_t size)
 		return -EINVAL;
 	if (au_copy_from_user(&rr, arg, sizeof(rr)))
 		return -EFAULT;
-	if (!rr.nr || rr.resv2 ||
-	    (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
+	if (!rr.nr || rr.resv2 || (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
 		return -EINVAL;
 	if ((rr.flags & IORING_RSRC_REGISTER_SPARSE) && rr.data)
 		return -EINVAL;
@@ -164,15 +162,15 @@ static int file_update(struct au_ring *ring, uint32_t slot, int32_t fd,
 }
 
 int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
-		    uint64_t tags, uint32_t nr)
+			  uint64_t tags, uint32_t nr)
 {
 	uint32_t done;
 	int r = 0;
 
-	if (!ring->files.registered)
-		return -ENXIO;
 	if (offset + nr < offset)
 		return -EOVERFLOW;
+	if (!ring->files.registered)
+		return -ENXIO;
 	if (offset + nr > ring->files.nr)
 		return -EINVAL;
 	for (done = 0; done < nr; done++) {
@@ -184,6 +182,36 @@ int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
 			r = file_update(ring, offset + done, fd, tag);
 		if (r < 0)
 			break;
+	}
+	return done ? (int)done : r;
+}
+
+int au_files_alloc_slots(struct au_ring *ring, uint64_t fds, uint32_t nr)
+{
+	uint32_t done;
+	int r = 0;
+
+	if (!ring->files.registered)
+		return -ENXIO;
+	for (done = 0; done < nr; done++) {
+		uint64_t at = fds + done * sizeof(int32_t);
+		struct au_rsrc_node *n;
+		int32_t fd, slot;
+
+		if (au_copy_from_user(&fd, at, sizeof(fd))) {
+			r = -EFAULT;
+			break;
+		}
+		r = file_node(fd, 0, &n);
+		if (r < 0)
+			break;
+		r = slot = au_rsrc_find_free(&ring->files);
+		if (r < 0 || au_copy_to_user(at, &slot, sizeof(slot))) {
+			au_node_put(ring, n);
+			r = r < 0 ? r : -EFAULT;
+			break;
+		}
+		ring->files.nodes[slot] = n;
 	}
 	return done ? (int)done : r;
 }

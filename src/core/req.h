@@ -97,18 +97,21 @@ struct au_req {
 	/* line 2: wait */
 	struct au_hash_node pending; /* by user_data, while parked */
 	struct au_rsrc_node *file_node, *buf_node;
+
 	union {
 		struct { /* AU_AT_POLLER */
 			struct au_list waiter;
 			struct au_watch *watch;
 			uint32_t poll_mask;
 		};
+
 		struct { /* AU_AT_TIMERS */
 			struct au_heap_node timer;
 			uint32_t clock; /* index of the heap */
 			uint64_t deadline_ns;
 			struct au_req *timed; /* a link timeout's target */
 		};
+
 		struct { /* AU_AT_WORKERS, AU_AT_DRAIN */
 			struct au_list queued;
 			struct au_worker *worker;
@@ -121,11 +124,11 @@ _Static_assert(offsetof(struct au_req, ring) == AU_CACHELINE, "line 1");
 _Static_assert(offsetof(struct au_req, pending) == 2 * AU_CACHELINE, "line 2");
 
 /* The op's private view of req->cmd. */
-#define au_req_cmd(req, type)                                          \
-	({                                                             \
-		_Static_assert(sizeof(type) <= AU_REQ_CMD_SIZE,        \
-			       "command does not fit");                \
-		(type *)(void *)(req)->cmd;                            \
+#define au_req_cmd(req, type)                                   \
+	({                                                      \
+		_Static_assert(sizeof(type) <= AU_REQ_CMD_SIZE, \
+			       "command does not fit");         \
+		(type *)(void *)(req)->cmd;                     \
 	})
 
 /*

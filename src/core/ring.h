@@ -28,6 +28,7 @@
 #include "core/workers.h"
 #include "rsrc/kbuf.h"
 #include "rsrc/rsrc.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
 #include "uapi/io_uring.h"
 
@@ -61,6 +62,16 @@ struct au_overflow {
 enum {
 	AU_RING_MAX_ENTRIES = 32768,
 	AU_RING_MAX_CQ_ENTRIES = 2 * AU_RING_MAX_ENTRIES,
+};
+
+/* Requests held because the next one may continue them; see core/run.h. */
+enum {
+	AU_RUN_MAX = 64,
+};
+
+struct au_run {
+	uint32_t nr;
+	struct au_req *reqs[AU_RUN_MAX];
 };
 
 struct au_sqpoll;
@@ -108,6 +119,7 @@ struct au_ring {
 		uint32_t counted_last; /* completions at the last look */
 		int eventfd; /* registered, -1 none (a hidden duplicate) */
 		bool eventfd_async;
+		bool eventfd_due; /* async: a worker has had a hand in it */
 		bool notify; /* somebody must hear of new CQEs */
 	} au_aligned_cacheline;
 
@@ -123,9 +135,12 @@ struct au_ring {
 	struct {
 		struct au_poller poller;
 		struct au_timers timers;
+		uint64_t now_ns; /* see au_ring_now(); 0 is not read yet */
 		struct au_workers *workers; /* NULL until first needed */
 		struct au_hash pending; /* every parked request, by user_data */
 	} au_aligned_cacheline;
+
+	struct au_run run; /* the submitter writes */
 
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;
@@ -165,11 +180,61 @@ struct au_ring {
  */
 struct au_ring *au_ring_lookup(unsigned int fd, int *err);
 
+/* Descriptor to ring, two levels, read without a lock. */
+enum {
+	AU_FDMAP_BLOCK = 1024,
+	AU_FDMAP_BLOCKS = 1024,
+};
+
+extern struct au_ring **au_fdmap[AU_FDMAP_BLOCKS];
+
 /* Only what the table knows: no system call. */
-struct au_ring *au_ring_lookup_fast(unsigned int fd);
+static inline struct au_ring *au_ring_lookup_fast(unsigned int fd)
+{
+	struct au_ring **block;
+
+	if (au_unlikely(fd >= AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS))
+		return NULL;
+	/* Both pair with the releases in ring.c:au_ring_map_fd(). */
+	block = au_load_acquire(&au_fdmap[fd / AU_FDMAP_BLOCK]);
+	return block ? au_load_acquire(&block[fd % AU_FDMAP_BLOCK]) : NULL;
+}
+
+/* The lock is taken through these two: what was cached is stale then. */
+static inline void au_ring_lock(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	au_lock(&ring->lock);
+	ring->now_ns = 0;
+}
+
+static inline bool au_ring_trylock(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	if (!au_trylock(&ring->lock))
+		return false;
+	ring->now_ns = 0;
+	return true;
+}
+
+/*
+ * CLOCK_MONOTONIC, read once between taking the lock and giving it up: a
+ * timer armed meanwhile counts from the start of the call that arms it.
+ */
+static inline uint64_t au_ring_now(struct au_ring *ring)
+{
+	if (!ring->now_ns)
+		ring->now_ns = au_now_ns();
+	return ring->now_ns;
+}
 
 /* Takes the lock if the ring lives. */
-bool au_ring_lock_alive(struct au_ring *ring);
+static inline bool au_ring_lock_alive(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	au_ring_lock(ring);
+	if (au_likely(ring->alive))
+		return true;
+	au_unlock(&ring->lock);
+	return false;
+}
 
 /* Unlocks; does first what arrived for the holder meanwhile. */
 void au_ring_unlock(struct au_ring *ring);

@@ -41,8 +41,8 @@ struct au_ring *au_ring_by_index(unsigned int index, int *err)
 
 int au_ring_index_add(struct au_ring *ring, int slot)
 {
-	int first = slot < 0 ? 0 : slot, last = slot < 0 ? RING_INDICES - 1 :
-							   slot;
+	int first = slot < 0 ? 0 : slot,
+	    last = slot < 0 ? RING_INDICES - 1 : slot;
 
 	indices_check();
 	for (int i = first; i <= last; i++) {

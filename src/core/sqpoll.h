@@ -10,8 +10,8 @@
 #include "core/ring.h"
 
 /* Starts the thread, idle after `idle_ms`, on `cpu` (or -1). 0 or -errno. */
-int au_sqpoll_start(struct au_ring *ring, uint32_t idle_ms, int cpu)
-	au_must_check;
+int au_sqpoll_start(struct au_ring *ring, uint32_t idle_ms,
+		    int cpu) au_must_check;
 
 /* SQ_WAKEUP and SQ_WAIT of an enter. Lock held; released while waiting. */
 void au_sqpoll_enter(struct au_ring *ring, unsigned int flags);

@@ -54,8 +54,8 @@ void au_workers_fd_closing(struct au_ring *ring, int fd);
 void au_workers_destroy(struct au_ring *ring);
 
 /* IORING_REGISTER_IOWQ_MAX_WORKERS: sets non-zero limits, gives the old. */
-int au_workers_limits(struct au_ring *ring, uint32_t limits[AU_WORK_LAST])
-	au_must_check;
+int au_workers_limits(struct au_ring *ring,
+		      uint32_t limits[AU_WORK_LAST]) au_must_check;
 
 /* IORING_REGISTER_IOWQ_AFF: `mask` NULL lifts it. */
 int au_workers_affinity(struct au_ring *ring, const void *mask, size_t size);

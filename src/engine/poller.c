@@ -18,7 +18,7 @@
 #include "sys/syscall.h"
 
 #define POLLER_MIN_WATCHES 64
-#define POLLER_WAKE UINT64_MAX
+#define POLLER_WAKE        UINT64_MAX
 
 /* Edge-triggered, with the errors epoll always reports. */
 #define WATCH_ALWAYS (EPOLLERR | EPOLLHUP)
@@ -304,7 +304,7 @@ static struct au_watch *watch_of_event(struct au_poller *p, uint64_t data)
 
 	if (w && w->generation == generation)
 		return w;
-	au_list_for_each_safe (pos, tmp, &p->orphans) {
+	au_list_for_each_safe(pos, tmp, &p->orphans) {
 		w = au_container_of(pos, struct au_watch, orphan);
 		if (w->generation == generation)
 			return w;
@@ -338,8 +338,8 @@ bool au_poller_reap(struct au_ring *ring)
 	int n;
 
 	do {
-		n = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
-				     0, NULL);
+		n = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS, 0,
+				     NULL);
 		any |= au_poller_dispatch(ring, ev, n);
 	} while (n == AU_POLLER_EVENTS);
 	return any;

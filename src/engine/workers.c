@@ -22,8 +22,8 @@
 #include "sys/syscall.h"
 #include "sys/thread.h"
 
-#define WORKER_IDLE (5 * AU_NSEC_PER_SEC)
-#define WORKERS_PER_CPU 4 /* bounded: as io-wq */
+#define WORKER_IDLE         (5 * AU_NSEC_PER_SEC)
+#define WORKERS_PER_CPU     4 /* bounded: as io-wq */
 #define WORKERS_UNBOUND_MAX 4096
 
 struct au_worker {
@@ -298,15 +298,15 @@ void au_workers_fd_closing(struct au_ring *ring, int fd)
 			int hidden;
 
 			if (req->fd != fd ||
-			    (req->flags & (AU_REQ_F_NODE_FILE |
-					   AU_REQ_F_HIDDEN_FD)))
+			    (req->flags &
+			     (AU_REQ_F_NODE_FILE | AU_REQ_F_HIDDEN_FD)))
 				continue;
 			hidden = au_fd_dup_hidden(fd);
 			if (hidden < 0)
 				continue;
 			req->fd = hidden;
-			au_req_set(req, AU_REQ_F_HIDDEN_FD |
-						AU_REQ_F_COMPLETE_SLOW);
+			au_req_set(req,
+				   AU_REQ_F_HIDDEN_FD | AU_REQ_F_COMPLETE_SLOW);
 		}
 	}
 	au_unlock(&p->lock);
@@ -361,8 +361,7 @@ int au_workers_affinity(struct au_ring *ring, const void *mask, size_t size)
 	memset(p->affinity, mask ? 0 : 0xff, sizeof(p->affinity));
 	if (mask)
 		memcpy(p->affinity, mask,
-		       size < sizeof(p->affinity) ? size :
-						    sizeof(p->affinity));
+		       size < sizeof(p->affinity) ? size : sizeof(p->affinity));
 	p->has_affinity = mask;
 	for (pos = p->workers.next; pos != &p->workers; pos = pos->next) {
 		struct au_worker *w =

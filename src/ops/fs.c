@@ -141,8 +141,8 @@ enum au_issue au_linkat(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_fs *fs = au_req_cmd(req, struct au_fs);
 
-	au_req_set_res(req, (int)au_syscall(SYS_linkat, fs->old_dfd,
-					    req->async_data, fs->new_dfd,
-					    fs->new, fs->flags));
+	au_req_set_res(req,
+		       (int)au_syscall(SYS_linkat, fs->old_dfd, req->async_data,
+				       fs->new_dfd, fs->new, fs->flags));
 	return AU_DONE;
 }

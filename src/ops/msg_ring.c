@@ -58,15 +58,15 @@ static enum au_issue msg_fd(struct au_req *req, struct au_ring *target,
 	if (r < 0)
 		goto out;
 	if (worker)
-		au_lock(&req->ring->lock);
+		au_ring_lock(req->ring);
 	r = msg_grab(req->ring, m);
 	if (worker)
 		au_ring_unlock(req->ring);
 	if (r < 0)
 		goto out;
 	if (worker) {
-		au_lock(&target->lock);
-	} else if (!au_trylock(&target->lock)) {
+		au_ring_lock(target);
+	} else if (!au_ring_trylock(target)) {
 		au_fd_close_hidden(r);
 		return AU_PUNT;
 	}

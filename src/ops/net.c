@@ -242,8 +242,8 @@ int au_msg_stabilise(struct au_req *req)
 		control = 0;
 	}
 	if (!receives && hdr.msg_name) {
-		m->hdr.msg_namelen = au_min_u32(hdr.msg_namelen,
-						sizeof(m->name));
+		m->hdr.msg_namelen =
+			au_min_u32(hdr.msg_namelen, sizeof(m->name));
 		if (au_copy_from_user(&m->name, (uintptr_t)hdr.msg_name,
 				      m->hdr.msg_namelen))
 			return -EFAULT;
@@ -265,6 +265,7 @@ void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 	struct {
 		socklen_t namelen;
 	} name = { m->hdr.msg_namelen };
+
 	struct {
 		size_t controllen;
 		int flags;
@@ -362,6 +363,21 @@ static bool sr_goes_on(struct au_req *req, struct au_sr *sr, long res)
 	return false;
 }
 
+/* MSG_WAITALL, and the last call of all left a rest. */
+static bool sr_is_short(struct au_req *req, const struct au_sr *sr, long res)
+{
+	size_t left = sr->len - sr->done;
+
+	if (au_likely(!(sr->msg_flags & MSG_WAITALL)))
+		return false;
+	if (au_sr_is_msg(req, sr)) {
+		if (au_req_stabilise(req) < 0)
+			return true;
+		left = msg_left(req->async_data);
+	}
+	return (size_t)(res > 0 ? res : 0) < left;
+}
+
 enum au_issue au_sr_issue(struct au_req *req)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
@@ -384,16 +400,14 @@ enum au_issue au_sr_issue(struct au_req *req)
 	} while (res > 0 && au_unlikely(sr->msg_flags & MSG_WAITALL) &&
 		 sr_goes_on(req, sr, res));
 
+	/* Less than all that was asked for breaks a chain. */
+	if (res < 0 || sr_is_short(req, sr, res))
+		au_req_set_fail(req);
 	if (sr->done) {
 		/* What came before an error or the end is the result. */
 		res = (res > 0 ? res : 0) + sr->done;
 	}
 	req->res = (int)res;
-	/* Less than all that was asked for breaks a chain. */
-	if (res < 0 || ((sr->msg_flags & MSG_WAITALL) && sr->len &&
-			!au_sr_is_msg(req, sr) &&
-			(uint32_t)res < sr->len && socket_is_stream(req->fd)))
-		au_req_set_fail(req);
 	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
 		au_msg_give_back(req, req->async_data);
 	return AU_DONE;
@@ -583,8 +597,7 @@ enum au_issue au_connect(struct au_req *req, unsigned int issue_flags)
 		return AU_DONE;
 	}
 	nonblocking_begin(&nb, req->fd);
-	r = (int)au_syscall(SYS_connect, req->fd, au_ptr(c->addr),
-			    c->addr_len);
+	r = (int)au_syscall(SYS_connect, req->fd, au_ptr(c->addr), c->addr_len);
 	nonblocking_end(&nb);
 	if (r == -EINPROGRESS && !(req->flags & AU_REQ_F_NOWAIT)) {
 		c->in_progress = true;
@@ -622,8 +635,7 @@ enum au_issue au_shutdown(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_shutdown *s = au_req_cmd(req, struct au_shutdown);
 
-	au_req_set_res(req,
-		       (int)au_syscall(SYS_shutdown, req->fd, s->how));
+	au_req_set_res(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
 	return AU_DONE;
 }
 

@@ -4,10 +4,9 @@
 #include "core/ring.h"
 #include "ops/ops.h"
 
-#define NOP_FLAGS                                                       \
-	(IORING_NOP_INJECT_RESULT | IORING_NOP_FILE |                  \
-	 IORING_NOP_FIXED_FILE | IORING_NOP_FIXED_BUFFER | IORING_NOP_TW | \
-	 IORING_NOP_CQE32)
+#define NOP_FLAGS                                                             \
+	(IORING_NOP_INJECT_RESULT | IORING_NOP_FILE | IORING_NOP_FIXED_FILE | \
+	 IORING_NOP_FIXED_BUFFER | IORING_NOP_TW | IORING_NOP_CQE32)
 
 struct au_nop {
 	uint32_t flags;

@@ -17,11 +17,11 @@
 #include "sys/uaccess.h"
 
 /* What open(2) takes notice of. */
-#define AU_O_VALID                                                         \
-	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |  \
-	 O_NONBLOCK | O_DSYNC | FASYNC | O_DIRECT | O_LARGEFILE |        \
-	 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_SYNC |     \
-	 O_PATH | O_TMPFILE)
+#define AU_O_VALID                                                            \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |       \
+	 O_NONBLOCK | O_DSYNC | FASYNC | O_DIRECT | O_LARGEFILE |             \
+	 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_SYNC | O_PATH | \
+	 O_TMPFILE)
 
 struct au_open {
 	struct open_how how;
@@ -106,7 +106,7 @@ static enum au_issue open_issue(struct au_req *req)
 		r = (int)au_syscall(SYS_openat, o->dfd, req->async_data,
 				    (int)how.flags, (mode_t)how.mode);
 	if (r >= 0 && o->file_index) {
-		au_lock(&req->ring->lock);
+		au_ring_lock(req->ring);
 		r = au_file_install_fd(req->ring, o->file_index, r);
 		au_ring_unlock(req->ring);
 	}
@@ -150,7 +150,8 @@ enum au_issue au_close(struct au_req *req, unsigned int issue_flags)
 	int r;
 
 	if (c->file_slot) {
-		au_req_set_res(req, au_file_remove(req->ring, c->file_slot - 1));
+		au_req_set_res(req,
+			       au_file_remove(req->ring, c->file_slot - 1));
 		return AU_DONE;
 	}
 	/* A ring does not close rings, nor what is the engine's. */

@@ -5,8 +5,9 @@
 
 #include "core/op.h"
 
-#define AU_OP_DECLARE(op)                                                     \
-	int au_##op##_prep(struct au_req *req, const struct io_uring_sqe *sqe); \
+#define AU_OP_DECLARE(op)                                   \
+	int au_##op##_prep(struct au_req *req,              \
+			   const struct io_uring_sqe *sqe); \
 	enum au_issue au_##op(struct au_req *req, unsigned int issue_flags)
 
 /* advise.c */
@@ -76,6 +77,8 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
+bool au_rw_follows(const struct au_req *last, const struct au_req *req);
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
 
 /* splice.c */
 AU_OP_DECLARE(splice);

@@ -26,15 +26,15 @@ struct au_poll_update {
 	uint32_t events, flags;
 };
 
-#define POLL_UPDATES \
-	(IORING_POLL_UPDATE_EVENTS | IORING_POLL_UPDATE_USER_DATA)
+#define POLL_UPDATES (IORING_POLL_UPDATE_EVENTS | IORING_POLL_UPDATE_USER_DATA)
 
 static uint32_t poll_events(const struct io_uring_sqe *sqe, uint32_t flags)
 {
 	uint32_t ev = AU_READ_ONCE(sqe->poll32_events);
 
 	/* EPOLL's own behaviour flags are not a poll's to set. */
-	ev &= ~(uint32_t)(EPOLLET | EPOLLONESHOT | EPOLLWAKEUP | EPOLLEXCLUSIVE);
+	ev &= ~(uint32_t)(EPOLLET | EPOLLONESHOT | EPOLLWAKEUP |
+			  EPOLLEXCLUSIVE);
 	return ev | EPOLLERR | EPOLLHUP;
 }
 
@@ -48,8 +48,7 @@ int au_poll_add_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	if (flags & ~(IORING_POLL_ADD_MULTI | IORING_POLL_ADD_LEVEL))
 		return -EINVAL;
-	if ((flags & IORING_POLL_ADD_MULTI) &&
-	    (req->flags & AU_REQ_F_CQE_SKIP))
+	if ((flags & IORING_POLL_ADD_MULTI) && (req->flags & AU_REQ_F_CQE_SKIP))
 		return -EINVAL;
 	p->multishot = flags & IORING_POLL_ADD_MULTI;
 	p->level = flags & IORING_POLL_ADD_LEVEL;
@@ -64,7 +63,7 @@ static void poll_watch_ring(struct au_ring *ring, int fd)
 
 	if (au_likely(!target))
 		return;
-	if (target != ring && !au_trylock(&target->lock))
+	if (target != ring && !au_ring_trylock(target))
 		return;
 	target->watched = true;
 	au_cq_update_notify(target);

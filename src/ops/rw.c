@@ -35,7 +35,7 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
-#define RWF_KNOWN                                                      \
+#define RWF_KNOWN                                                     \
 	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
 	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
 
@@ -44,6 +44,9 @@
  * is not known until it is copied; it is taken for short.
  */
 #define RW_INLINE_WRITE_MAX (128 * 1024)
+
+/* Longer ones gain nothing from sharing a call. */
+#define RW_RUN_PART_MAX (64 * 1024)
 
 enum {
 	RW_WRITE = 1 << 0,
@@ -243,10 +246,12 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			  rw->rw_flags | flags);
 }
 
-static uint8_t *rw_hint(struct au_req *req)
+static inline uint8_t *rw_hint(struct au_req *req)
 {
 	if (req->flags & AU_REQ_F_NODE_FILE)
 		return &req->file_node->hint;
+	if (au_likely((uint32_t)req->fd < req->ring->hints_max))
+		return &req->ring->hints[req->fd];
 	return au_fd_hint(req->ring, req->fd);
 }
 
@@ -290,16 +295,24 @@ static bool rw_short_goes_on(struct au_req *req, struct au_rw *rw)
 	return true;
 }
 
+/* Is `done` less than what was asked for? */
+static bool rw_is_short(struct au_req *req, const struct au_rw *rw, size_t done)
+{
+	if (!(rw->kind & RW_VECTOR))
+		return done != rw->len;
+	return au_req_stabilise(req) < 0 || done != rw_total(rw);
+}
+
 static enum au_issue rw_done(struct au_req *req, struct au_rw *rw, long res)
 {
 	/* An error after some bytes is the bytes. */
 	if (rw->done && res <= 0)
 		res = 0;
 	res += rw->done;
-	if (au_unlikely(res < 0))
-		au_req_set_res(req, (int)res);
-	else
-		req->res = (int)res;
+	req->res = (int)res;
+	/* Fewer bytes are a result, but break a chain as an error does. */
+	if (au_unlikely(res < 0 || rw_is_short(req, rw, (size_t)res)))
+		au_req_set_fail(req);
 	return AU_DONE;
 }
 
@@ -358,6 +371,13 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	return ev == 0 ? AU_RETRY : AU_PUNT;
 }
 
+/* A ring's descriptor is a socket here; nobody reads or writes it. */
+static bool rw_is_ring(const struct au_req *req)
+{
+	return !(req->flags & AU_REQ_F_NODE_FILE) &&
+	       au_ring_lookup_fast((unsigned int)req->fd);
+}
+
 static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_rw *rw = au_req_cmd(req, struct au_rw);
@@ -367,7 +387,8 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 
 	if (issue_flags & AU_ISSUE_WORKER)
 		return rw_blocking(req, rw);
-	if (rw->kind & RW_FIXED) {
+	/* One that waited keeps the buffer it began with. */
+	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
 			return rw_done(req, rw, res);
@@ -376,15 +397,13 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
-	if (au_unlikely(au_ring_lookup_fast((unsigned int)req->fd) &&
-			!(req->flags & AU_REQ_F_NODE_FILE)))
-		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
-	refused = hint ? *hint & (rw->kind & RW_WRITE ?
-					  AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
-					  AU_HINT_MEMORY) :
-			 0;
+	refused =
+		hint ? *hint & (rw->kind & RW_WRITE ?
+					AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
+					AU_HINT_MEMORY) :
+		       0;
 	if (refused) {
 		out = rw_refused(req, rw, refused);
 		goto out;
@@ -401,8 +420,12 @@ again:
 		if (req->flags & AU_REQ_F_STREAM)
 			return rw_done(req, rw, res);
 		au_req_set(req, AU_REQ_F_STREAM);
+		if (rw_is_ring(req))
+			return rw_done(req, rw, -EINVAL);
 		goto again;
 	case -EAGAIN:
+		if (rw_is_ring(req))
+			return rw_done(req, rw, -EINVAL);
 		/* Half of a regular file's bytes: a worker gets the rest. */
 		out = rw->done ? AU_PUNT : AU_RETRY;
 		break;
@@ -438,7 +461,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	struct au_kbuf_sel sel;
 	int r;
 
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	r = au_kbuf_pick(&ring->kbufs, req->buf_index, rw->want, &sel);
 	if (r >= 0)
 		req->cqe_flags = au_kbuf_take(&sel, sel.len);
@@ -449,7 +472,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	(void)rw_blocking(req, rw);
 	if (req->res == (int)sel.len)
 		return AU_DONE;
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	if (req->res >= 0)
 		req->cqe_flags = au_kbuf_give_back(&ring->kbufs, req->buf_index,
 						   &sel, (uint32_t)req->res);
@@ -568,4 +591,48 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 enum au_issue au_write(struct au_req *req, unsigned int issue_flags)
 {
 	return rw_try(req, issue_flags);
+}
+
+/* The next bytes of the same file, in the same direction, and nothing special. */
+bool au_rw_follows(const struct au_req *last, const struct au_req *req)
+{
+	const struct au_rw *a = (const void *)last->cmd;
+	const struct au_rw *b = (const void *)req->cmd;
+
+	return last->opcode == req->opcode && last->fd == req->fd &&
+	       a->pos != UINT64_MAX && a->pos + a->len == b->pos &&
+	       !(a->rw_flags | b->rw_flags) && a->len && b->len &&
+	       a->len <= RW_RUN_PART_MAX && b->len <= RW_RUN_PART_MAX;
+}
+
+/*
+ * One vectored call for the run. What it covers whole is finished; whatever is
+ * not, or any error, is left to each request's own call.
+ */
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
+{
+	struct au_rw *first = au_req_cmd(reqs[0], struct au_rw);
+	bool write = first->kind & RW_WRITE;
+	uint8_t *hint = rw_hint(reqs[0]);
+	struct iovec iov[AU_RUN_MAX];
+	uint32_t flags = RWF_NOWAIT, done = 0;
+	long res;
+
+	if (hint && (*hint & (write ? AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
+				      AU_HINT_MEMORY)))
+		flags = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
+
+		iov[i].iov_base = au_ptr(rw->addr);
+		iov[i].iov_len = rw->len;
+	}
+	res = au_syscall(write ? SYS_pwritev2 : SYS_preadv2, reqs[0]->fd, iov,
+			 nr, first->pos, first->pos >> 32, flags);
+	while (done < nr && res >= (long)iov[done].iov_len) {
+		reqs[done]->res = (int)iov[done].iov_len;
+		res -= (long)iov[done].iov_len;
+		done++;
+	}
+	return done;
 }

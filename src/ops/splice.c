@@ -11,9 +11,9 @@
 #include "ops/ops.h"
 #include "sys/syscall.h"
 
-#define SPLICE_FLAGS                                                     \
-	(SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE |            \
-	 SPLICE_F_GIFT | SPLICE_F_FD_IN_FIXED)
+#define SPLICE_FLAGS                                                         \
+	(SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT | \
+	 SPLICE_F_FD_IN_FIXED)
 
 struct au_splice {
 	int64_t off_in, off_out; /* -1: the file's position */
@@ -57,7 +57,7 @@ static int splice_fd_in(struct au_req *req, const struct au_splice *s)
 
 	if (!(s->flags & SPLICE_F_FD_IN_FIXED))
 		return s->fd_in;
-	au_lock(&req->ring->lock);
+	au_ring_lock(req->ring);
 	n = au_rsrc_lookup(&req->ring->files, (uint32_t)s->fd_in);
 	if (n) {
 		n->refs++;
@@ -87,9 +87,8 @@ enum au_issue au_splice(struct au_req *req, unsigned int issue_flags)
 	if (fd < 0 || au_syscall(SYS_fcntl, fd, F_GETFD) < 0)
 		res = -EBADF;
 	else if (s->len)
-		res = au_syscall(SYS_splice, fd, in == -1 ? NULL : &in,
-				 req->fd, out == -1 ? NULL : &out,
-				 (size_t)s->len,
+		res = au_syscall(SYS_splice, fd, in == -1 ? NULL : &in, req->fd,
+				 out == -1 ? NULL : &out, (size_t)s->len,
 				 s->flags & ~SPLICE_F_FD_IN_FIXED);
 	splice_end(req, s, res);
 	return AU_DONE;

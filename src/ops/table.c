@@ -19,7 +19,10 @@ static enum au_issue unsupported(struct au_req *req, unsigned int issue_flags)
 }
 
 #define FILE AU_OP_NEEDS_FILE
-#define UNSUPPORTED { unsupported_prep, unsupported, 0 }
+#define UNSUPPORTED                              \
+	{                                        \
+		unsupported_prep, unsupported, 0 \
+	}
 
 /* clang-format off */
 const struct au_op au_ops[IORING_OP_LAST] = {
@@ -64,10 +67,10 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 		AU_OP_IOPOLL },
 	[IORING_OP_STATX] = { au_statx_prep, au_statx, AU_OP_BLOCKING },
 	[IORING_OP_READ] = { au_read_prep, au_read,
-		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN |
-		AU_OP_BUFFER_SELECT },
+		FILE | AU_OP_RUN | AU_OP_IOPRIO | AU_OP_IOPOLL |
+		AU_OP_POLLIN | AU_OP_BUFFER_SELECT },
 	[IORING_OP_WRITE] = { au_write_prep, au_write,
-		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT },
+		FILE | AU_OP_RUN | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT },
 	[IORING_OP_FADVISE] = { au_fadvise_prep, au_fadvise,
 		FILE | AU_OP_BLOCKING },
 	[IORING_OP_MADVISE] = { au_madvise_prep, au_madvise,
@@ -172,8 +175,10 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_FILES_UPDATE] = { .name = "FILES_UPDATE" },
 	[IORING_OP_STATX] = { .name = "STATX",
 		.cleanup = au_async_data_free },
-	[IORING_OP_READ] = { .name = "READ" },
-	[IORING_OP_WRITE] = { .name = "WRITE" },
+	[IORING_OP_READ] = { .name = "READ",
+		.follows = au_rw_follows, .run = au_rw_run },
+	[IORING_OP_WRITE] = { .name = "WRITE",
+		.follows = au_rw_follows, .run = au_rw_run },
 	[IORING_OP_FADVISE] = { .name = "FADVISE" },
 	[IORING_OP_MADVISE] = { .name = "MADVISE" },
 	[IORING_OP_SEND] = { .name = "SEND",
@@ -231,6 +236,7 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_NOP128] = { .name = "NOP128" },
 	[IORING_OP_URING_CMD128] = { .name = "URING_CMD128" },
 };
+
 /* clang-format on */
 
 bool au_op_supported(uint8_t opcode)

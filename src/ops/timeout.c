@@ -15,8 +15,8 @@
 #include "sys/clock.h"
 #include "sys/uaccess.h"
 
-#define TIMEOUT_FLAGS                                                        \
-	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK |                    \
+#define TIMEOUT_FLAGS                                     \
+	(IORING_TIMEOUT_ABS | IORING_TIMEOUT_CLOCK_MASK | \
 	 IORING_TIMEOUT_ETIME_SUCCESS | IORING_TIMEOUT_MULTISHOT)
 
 struct au_timeout {
@@ -63,11 +63,12 @@ static int timeout_clock(uint32_t flags, uint32_t *clock)
 	}
 }
 
-static uint64_t timeout_deadline(uint32_t clock, uint32_t flags, uint64_t ns)
+static uint64_t timeout_deadline(struct au_ring *ring, uint32_t clock,
+				 uint32_t flags, uint64_t ns)
 {
 	if (flags & IORING_TIMEOUT_ABS)
 		return ns;
-	return au_ns_add(au_clock_ns(au_timers_clockid(clock)), ns);
+	return au_ns_add(au_timers_now(ring, clock), ns);
 }
 
 static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
@@ -86,7 +87,7 @@ static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 		return -EINVAL;
 	/* A time that stands still cannot repeat. */
 	if ((t->flags & IORING_TIMEOUT_MULTISHOT) &&
-	    (link || (t->flags & IORING_TIMEOUT_ABS)))
+	    (t->flags & IORING_TIMEOUT_ABS))
 		return -EINVAL;
 	t->count = off;
 	au_list_init(&t->counted);
@@ -112,12 +113,11 @@ static void timeout_run_counted(struct au_ring *ring)
 	struct au_list *pos, *tmp;
 
 	/* Numbers wrap; distances from the last look do not. */
-	au_list_for_each_safe (pos, tmp, &ring->counted) {
+	au_list_for_each_safe(pos, tmp, &ring->counted) {
 		struct au_timeout *t =
 			au_container_of(pos, struct au_timeout, counted);
-		struct au_req *req =
-			au_container_of((uint64_t *)(void *)t, struct au_req,
-					cmd);
+		struct au_req *req = au_container_of((uint64_t *)(void *)t,
+						     struct au_req, cmd);
 
 		if (got < t->target - ring->counted_last)
 			continue;
@@ -147,7 +147,8 @@ static int timeout_arm(struct au_req *req)
 	int r;
 
 	req->clock = t->clock;
-	req->deadline_ns = timeout_deadline(t->clock, t->flags, t->period_ns);
+	req->deadline_ns =
+		timeout_deadline(req->ring, t->clock, t->flags, t->period_ns);
 	r = au_timers_arm(ring, req);
 	if (r < 0)
 		return r;
@@ -216,14 +217,14 @@ int au_timeout_remove_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	return timeout_ns(AU_READ_ONCE(sqe->addr2), &tr->ns);
 }
 
-static int timeout_update(struct au_ring *ring, struct au_req *t, uint32_t flags,
-			  uint64_t ns)
+static int timeout_update(struct au_ring *ring, struct au_req *t,
+			  uint32_t flags, uint64_t ns)
 {
 	int r = au_cancel_take(ring, t);
 
 	if (r < 0)
 		return r;
-	t->deadline_ns = timeout_deadline(t->clock, flags, ns);
+	t->deadline_ns = timeout_deadline(ring, t->clock, flags, ns);
 	return au_timers_arm(ring, t);
 }
 
@@ -268,7 +269,8 @@ enum au_issue au_link_timeout(struct au_req *req, unsigned int issue_flags)
 	int r;
 
 	req->clock = t->clock;
-	req->deadline_ns = timeout_deadline(t->clock, t->flags, t->period_ns);
+	req->deadline_ns =
+		timeout_deadline(req->ring, t->clock, t->flags, t->period_ns);
 	r = au_timers_arm(req->ring, req);
 	if (r < 0) {
 		au_req_set_res(req, r);
@@ -293,7 +295,7 @@ bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
 		if (timed->at != AU_AT_NONE)
 			r = au_cancel_req(ring, timed);
 	}
-	/* No failure: it has left its chain, and may be skipped. */
+	/* Firing is no failure: with CQE_SKIP nothing is posted. */
 	req->res = r ? r : -ETIME;
 	au_req_clear(req, AU_REQ_F_LINKS);
 	au_req_complete(ring, req);

@@ -51,13 +51,13 @@ static int xattr_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 	if (set)
 		copy = x->size;
 	if (by_path) {
-		path_len = au_strncpy_from_user(
-			path, AU_READ_ONCE(sqe->addr3), sizeof(path));
+		path_len = au_strncpy_from_user(path, AU_READ_ONCE(sqe->addr3),
+						sizeof(path));
 		if (path_len <= 0)
 			return path_len ? (int)path_len : -ENOENT;
 	}
-	data = au_async_data_alloc(req, (size_t)(name_len + path_len) + 2 +
-						copy);
+	data = au_async_data_alloc(req,
+				   (size_t)(name_len + path_len) + 2 + copy);
 	if (!data)
 		return -ENOMEM;
 	x->name = memcpy(data, name, (size_t)name_len + 1);

@@ -37,12 +37,13 @@ struct au_rsrc_table {
 /* What was learnt of a file, to spare system calls known to be futile. */
 enum {
 	AU_HINT_NOWAIT_REFUSED = 1 << 0, /* no RWF_NOWAIT: poll, then worker */
-	AU_HINT_MEMORY = 1 << 1, /* a file in memory: plain calls do not sleep */
+	AU_HINT_MEMORY =
+		1 << 1, /* a file in memory: plain calls do not sleep */
 	AU_HINT_WRITE_INLINE = 1 << 2, /* buffered regular file */
 };
 
-static inline struct au_rsrc_node *
-au_rsrc_lookup(const struct au_rsrc_table *t, uint32_t index)
+static inline struct au_rsrc_node *au_rsrc_lookup(const struct au_rsrc_table *t,
+						  uint32_t index)
 {
 	return index < t->nr ? t->nodes[index] : NULL;
 }

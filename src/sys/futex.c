@@ -13,7 +13,6 @@ int au_futex_wait(uint32_t *word, uint32_t val, const struct timespec *deadline)
 
 int au_futex_wake(uint32_t *word, int nr)
 {
-	return (int)au_syscall(SYS_futex, word,
-			       FUTEX_WAKE | FUTEX_PRIVATE_FLAG, nr, NULL, NULL,
-			       0);
+	return (int)au_syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
+			       nr, NULL, NULL, 0);
 }

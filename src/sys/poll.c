@@ -64,8 +64,8 @@ int au_epoll_wait_ns(int epfd, struct epoll_event *ev, int max,
 
 int au_poll_fds(struct pollfd *fds, unsigned int nr, int timeout_ms)
 {
-	struct timespec ts = ns_timespec((uint64_t)timeout_ms *
-					 AU_NSEC_PER_MSEC);
+	struct timespec ts =
+		ns_timespec((uint64_t)timeout_ms * AU_NSEC_PER_MSEC);
 
 	return (int)au_syscall(SYS_ppoll, fds, nr, timeout_ms < 0 ? NULL : &ts,
 			       NULL, 0);
