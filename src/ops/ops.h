@@ -36,6 +36,9 @@ AU_OP_DECLARE(linkat);
 AU_OP_DECLARE(provide_buffers);
 AU_OP_DECLARE(remove_buffers);
 
+/* msg_ring.c */
+AU_OP_DECLARE(msg_ring);
+
 /* net.c */
 AU_OP_DECLARE(accept);
 AU_OP_DECLARE(connect);

@@ -122,9 +122,10 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_READ_MULTISHOT] = { au_read_multishot_prep,
 		au_read_multishot, FILE | AU_OP_IOPRIO | AU_OP_POLLIN |
 		AU_OP_BUFFER_SELECT },
+	[IORING_OP_MSG_RING] = { au_msg_ring_prep, au_msg_ring,
+		FILE | AU_OP_IOPOLL },
 
 	/* lacking */
-	[IORING_OP_MSG_RING] = UNSUPPORTED,
 	[IORING_OP_URING_CMD] = UNSUPPORTED,
 	[IORING_OP_SEND_ZC] = UNSUPPORTED,
 	[IORING_OP_SENDMSG_ZC] = UNSUPPORTED,
@@ -218,9 +219,9 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_PROVIDE_BUFFERS] = { .name = "PROVIDE_BUFFERS" },
 	[IORING_OP_REMOVE_BUFFERS] = { .name = "REMOVE_BUFFERS" },
 	[IORING_OP_READ_MULTISHOT] = { .name = "READ_MULTISHOT" },
+	[IORING_OP_MSG_RING] = { .name = "MSG_RING" },
 
 	/* lacking */
-	[IORING_OP_MSG_RING] = { .name = "MSG_RING" },
 	[IORING_OP_URING_CMD] = { .name = "URING_CMD" },
 	[IORING_OP_SEND_ZC] = { .name = "SEND_ZC" },
 	[IORING_OP_SENDMSG_ZC] = { .name = "SENDMSG_ZC" },
