@@ -213,6 +213,7 @@ void au_req_run_in_worker(struct au_req *req)
 void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 {
 	au_workers_returned(ring, req);
+	ring->eventfd_due = true;
 	au_req_unpark(ring, req);
 	if (req->res == -EINTR && (req->flags & AU_REQ_F_CANCEL))
 		req->res = -ECANCELED;

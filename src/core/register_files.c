@@ -167,10 +167,10 @@ int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
 	uint32_t done;
 	int r = 0;
 
-	if (!ring->files.registered)
-		return -ENXIO;
 	if (offset + nr < offset)
 		return -EOVERFLOW;
+	if (!ring->files.registered)
+		return -ENXIO;
 	if (offset + nr > ring->files.nr)
 		return -EINVAL;
 	for (done = 0; done < nr; done++) {
@@ -182,6 +182,36 @@ int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
 			r = file_update(ring, offset + done, fd, tag);
 		if (r < 0)
 			break;
+	}
+	return done ? (int)done : r;
+}
+
+int au_files_alloc_slots(struct au_ring *ring, uint64_t fds, uint32_t nr)
+{
+	uint32_t done;
+	int r = 0;
+
+	if (!ring->files.registered)
+		return -ENXIO;
+	for (done = 0; done < nr; done++) {
+		uint64_t at = fds + done * sizeof(int32_t);
+		struct au_rsrc_node *n;
+		int32_t fd, slot;
+
+		if (au_copy_from_user(&fd, at, sizeof(fd))) {
+			r = -EFAULT;
+			break;
+		}
+		r = file_node(fd, 0, &n);
+		if (r < 0)
+			break;
+		r = slot = au_rsrc_find_free(&ring->files);
+		if (r < 0 || au_copy_to_user(at, &slot, sizeof(slot))) {
+			au_node_put(ring, n);
+			r = r < 0 ? r : -EFAULT;
+			break;
+		}
+		ring->files.nodes[slot] = n;
 	}
 	return done ? (int)done : r;
 }

@@ -119,6 +119,7 @@ struct au_ring {
 		uint32_t counted_last; /* completions at the last look */
 		int eventfd; /* registered, -1 none (a hidden duplicate) */
 		bool eventfd_async;
+		bool eventfd_due; /* async: a worker has had a hand in it */
 		bool notify; /* somebody must hear of new CQEs */
 	} au_aligned_cacheline;
 

@@ -387,7 +387,8 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 
 	if (issue_flags & AU_ISSUE_WORKER)
 		return rw_blocking(req, rw);
-	if (rw->kind & RW_FIXED) {
+	/* One that waited keeps the buffer it began with. */
+	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
 			return rw_done(req, rw, res);

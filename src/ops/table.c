@@ -46,7 +46,8 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_SENDMSG] = { au_sendmsg_prep, au_sendmsg,
 		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
 	[IORING_OP_RECVMSG] = { au_recvmsg_prep, au_recvmsg,
-		FILE | AU_OP_IOPRIO | AU_OP_POLLIN | AU_OP_LAZY },
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN | AU_OP_LAZY |
+		AU_OP_BUFFER_SELECT },
 	[IORING_OP_TIMEOUT] = { au_timeout_prep, au_timeout, 0 },
 	[IORING_OP_TIMEOUT_REMOVE] = { au_timeout_remove_prep,
 		au_timeout_remove, 0 },
@@ -75,9 +76,11 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_MADVISE] = { au_madvise_prep, au_madvise,
 		AU_OP_BLOCKING },
 	[IORING_OP_SEND] = { au_send_prep, au_send,
-		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
+		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY |
+		AU_OP_BUFFER_SELECT },
 	[IORING_OP_RECV] = { au_recv_prep, au_recv,
-		FILE | AU_OP_IOPRIO | AU_OP_POLLIN },
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN |
+		AU_OP_BUFFER_SELECT },
 	[IORING_OP_OPENAT2] = { au_openat2_prep, au_openat2,
 		AU_OP_BLOCKING },
 	[IORING_OP_EPOLL_CTL] = { au_epoll_ctl_prep, au_epoll_ctl, FILE },
