@@ -151,31 +151,37 @@ static void shrink(struct program *best)
 	(void)compare(best);
 }
 
-static const char *next_line(const char **at, char *buf, size_t size)
+/* Is the line in the text? */
+static bool has_line(const char *text, const char *line, size_t n)
 {
-	size_t n = strcspn(*at, "\n");
+	for (const char *at = text; *at; at += strcspn(at, "\n") + 1) {
+		if (strcspn(at, "\n") == n && !memcmp(at, line, n))
+			return true;
+	}
+	return false;
+}
 
-	snprintf(buf, size, "%.*s", (int)n, *at);
-	*at += n + ((*at)[n] == '\n');
-	return buf;
+/* The lines of one that the other lacks. */
+static void show_lines(FILE *f, const char *who, const struct outcome *a,
+		       const struct outcome *b)
+{
+	int shown = 0;
+
+	for (const char *at = a->text; *at && shown < 12;
+	     at += strcspn(at, "\n") + 1) {
+		size_t n = strcspn(at, "\n");
+
+		if (!has_line(b->text, at, n) && ++shown)
+			fprintf(f, "# %s: %.*s\n", who, (int)n, at);
+	}
 }
 
 static void show_difference(FILE *f)
 {
-	const char *a = kernel_out->text, *b = mine_out->text;
-	char x[256], y[256];
-	int shown = 0;
-
 	kernel_out->text[kernel_out->len] = '\0';
 	mine_out->text[mine_out->len] = '\0';
-	while ((*a || *b) && shown < 24) {
-		next_line(&a, x, sizeof(x));
-		next_line(&b, y, sizeof(y));
-		if (strcmp(x, y)) {
-			fprintf(f, "# kernel:   %s\n# anyuring: %s\n", x, y);
-			shown++;
-		}
-	}
+	show_lines(f, "kernel", kernel_out, mine_out);
+	show_lines(f, "anyuring", mine_out, kernel_out);
 }
 
 static void find_ops(bool *ops)

@@ -109,7 +109,7 @@ extern const struct backend backend_kernel, backend_anyuring;
 
 /* What a run left: text, and how many CQEs each step brought. */
 struct outcome {
-	uint32_t got[MAX_STEPS];
+	uint32_t got[MAX_STEPS + 1]; /* the last: what came late */
 	uint32_t len;
 	bool over; /* the run came to its end */
 	char text[192 << 10];
