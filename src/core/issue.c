@@ -261,8 +261,10 @@ bool au_ring_run_slow(struct au_ring *ring)
 				au_req_worker_done(ring, req);
 		}
 	}
-	if (ring->poller.nr_waiters)
-		any |= au_poller_run_again(ring) | au_poller_reap(ring);
+	if (ring->poller.nr_waiters) {
+		any |= au_poller_run_again(ring);
+		any |= au_poller_reap(ring);
+	}
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
 	if (any)
