@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include "core/complete.h"
+#include "core/message.h"
 #include "core/notify.h"
 #include "core/register.h"
 
@@ -226,6 +227,30 @@ void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 	au_req_complete(ring, req);
 }
 
+void au_ring_hand_back(struct au_ring *ring, struct au_req *req)
+{
+	bool first = au_mpscq_push(&ring->done, &req->node);
+
+	if (au_ring_defer(ring)) {
+		if (first && au_ring_trylock(ring)) {
+			if (ring->alive)
+				au_ring_announce(ring);
+			au_ring_unlock(ring);
+		}
+		au_ring_kick(ring);
+		return;
+	}
+	if (au_ring_trylock(ring)) {
+		if (ring->alive) {
+			au_ring_run(ring);
+			au_ring_maybe_destroy(ring);
+		}
+		au_ring_unlock(ring);
+	} else {
+		au_ring_kick(ring);
+	}
+}
+
 bool au_ring_run_slow(struct au_ring *ring)
 {
 	struct au_slist_node *n;
@@ -236,7 +261,10 @@ bool au_ring_run_slow(struct au_ring *ring)
 			struct au_req *req = au_req_of_node(n);
 
 			n = n->next;
-			au_req_worker_done(ring, req);
+			if (au_unlikely(req->flags & AU_REQ_F_MESSAGE))
+				au_message_arrived(ring, req);
+			else
+				au_req_worker_done(ring, req);
 		}
 	}
 	if (ring->poller.nr_waiters)

@@ -51,7 +51,8 @@ static au_cold int nop_flags(struct au_req *req, const struct au_nop *nop)
 			    au_fd_identify(req->fd, &id) < 0)
 			return -EBADF;
 	}
-	if ((nop->flags & IORING_NOP_FIXED_BUFFER) &&
+	/* The file is looked for first, and without it nothing else. */
+	if ((nop->flags & IORING_NOP_FIXED_BUFFER) && r != -EBADF &&
 	    !au_rsrc_lookup(&req->ring->buffers, req->buf_index))
 		r = -EFAULT;
 	return r;

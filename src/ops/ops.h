@@ -36,6 +36,9 @@ AU_OP_DECLARE(linkat);
 AU_OP_DECLARE(provide_buffers);
 AU_OP_DECLARE(remove_buffers);
 
+/* msg_ring.c */
+AU_OP_DECLARE(msg_ring);
+
 /* net.c */
 AU_OP_DECLARE(accept);
 AU_OP_DECLARE(connect);
@@ -121,7 +124,6 @@ int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
 		  const char **second, unsigned int flags) au_must_check;
 
 /* A path copied in prep. async_data; NEED_CLEANUP is set. 0 or -errno. */
-int au_path_prep(struct au_req *req, uint64_t user) au_must_check;
 void au_async_data_free(struct au_req *req);
 void *au_async_data_alloc(struct au_req *req, size_t size);
 

@@ -484,6 +484,15 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	return AU_DONE;
 }
 
+/* No buffer; but a descriptor that is none is told of first. */
+static au_cold enum au_issue rw_no_buffer(struct au_req *req, struct au_rw *rw,
+					  long err)
+{
+	long r = au_syscall(SYS_fcntl, req->fd, F_GETFD);
+
+	return rw_done(req, rw, r < 0 ? r : err);
+}
+
 /* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
 static au_cold enum au_issue rw_select(struct au_req *req,
 				       unsigned int issue_flags)
@@ -498,7 +507,7 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		return rw_select_worker(req, rw);
 	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
 	if (r < 0)
-		return rw_done(req, rw, r);
+		return rw_no_buffer(req, rw, r);
 	rw_use_buffer(rw, &sel);
 	out = rw_try(req, issue_flags);
 	/*
@@ -563,7 +572,7 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
 
 		if (res < 0)
-			return rw_done(req, rw, res);
+			return rw_no_buffer(req, rw, res);
 		rw_use_buffer(rw, &sel);
 		res = multishot_read(req, rw);
 		if (res == -EAGAIN)

@@ -46,7 +46,8 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_SENDMSG] = { au_sendmsg_prep, au_sendmsg,
 		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
 	[IORING_OP_RECVMSG] = { au_recvmsg_prep, au_recvmsg,
-		FILE | AU_OP_IOPRIO | AU_OP_POLLIN | AU_OP_LAZY },
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN | AU_OP_LAZY |
+		AU_OP_BUFFER_SELECT },
 	[IORING_OP_TIMEOUT] = { au_timeout_prep, au_timeout, 0 },
 	[IORING_OP_TIMEOUT_REMOVE] = { au_timeout_remove_prep,
 		au_timeout_remove, 0 },
@@ -75,9 +76,11 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_MADVISE] = { au_madvise_prep, au_madvise,
 		AU_OP_BLOCKING },
 	[IORING_OP_SEND] = { au_send_prep, au_send,
-		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
+		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY |
+		AU_OP_BUFFER_SELECT },
 	[IORING_OP_RECV] = { au_recv_prep, au_recv,
-		FILE | AU_OP_IOPRIO | AU_OP_POLLIN },
+		FILE | AU_OP_IOPRIO | AU_OP_POLLIN |
+		AU_OP_BUFFER_SELECT },
 	[IORING_OP_OPENAT2] = { au_openat2_prep, au_openat2,
 		AU_OP_BLOCKING },
 	[IORING_OP_EPOLL_CTL] = { au_epoll_ctl_prep, au_epoll_ctl, FILE },
@@ -119,9 +122,10 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_READ_MULTISHOT] = { au_read_multishot_prep,
 		au_read_multishot, FILE | AU_OP_IOPRIO | AU_OP_POLLIN |
 		AU_OP_BUFFER_SELECT },
+	[IORING_OP_MSG_RING] = { au_msg_ring_prep, au_msg_ring,
+		FILE | AU_OP_IOPOLL },
 
 	/* lacking */
-	[IORING_OP_MSG_RING] = UNSUPPORTED,
 	[IORING_OP_URING_CMD] = UNSUPPORTED,
 	[IORING_OP_SEND_ZC] = UNSUPPORTED,
 	[IORING_OP_SENDMSG_ZC] = UNSUPPORTED,
@@ -215,9 +219,9 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_PROVIDE_BUFFERS] = { .name = "PROVIDE_BUFFERS" },
 	[IORING_OP_REMOVE_BUFFERS] = { .name = "REMOVE_BUFFERS" },
 	[IORING_OP_READ_MULTISHOT] = { .name = "READ_MULTISHOT" },
+	[IORING_OP_MSG_RING] = { .name = "MSG_RING" },
 
 	/* lacking */
-	[IORING_OP_MSG_RING] = { .name = "MSG_RING" },
 	[IORING_OP_URING_CMD] = { .name = "URING_CMD" },
 	[IORING_OP_SEND_ZC] = { .name = "SEND_ZC" },
 	[IORING_OP_SENDMSG_ZC] = { .name = "SENDMSG_ZC" },

@@ -78,7 +78,8 @@ static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 	uint32_t off = (uint32_t)AU_READ_ONCE(sqe->off);
 
 	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->len) != 1 ||
-	    AU_READ_ONCE(sqe->splice_fd_in))
+	    AU_READ_ONCE(sqe->splice_fd_in) || AU_READ_ONCE(sqe->addr3) ||
+	    AU_READ_ONCE(sqe->pad2[0]))
 		return -EINVAL;
 	if (off && link)
 		return -EINVAL;
