@@ -26,27 +26,6 @@
 	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |     \
 	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER)
 
-/* What the caller's argument said. */
-struct enter_arg {
-	struct au_wait wait;
-	sigset_t sigmask;
-};
-
-static int arg_sigmask(struct enter_arg *a, uint64_t ptr, size_t size)
-{
-	if (!ptr)
-		return 0;
-	if (size != _NSIG / 8)
-		return -EINVAL;
-	sigemptyset(&a->sigmask);
-	if (au_copy_from_user(&a->sigmask, ptr, size))
-		return -EFAULT;
-	/* The way in of inline calls is not the application's to block. */
-	sigdelset(&a->sigmask, SIGSYS);
-	a->wait.sigmask = &a->sigmask;
-	return 0;
-}
-
 static uint64_t arg_deadline(struct au_ring *ring, unsigned int flags,
 			     const struct au_timespec *ts)
 {
@@ -63,27 +42,25 @@ static uint64_t arg_deadline(struct au_ring *ring, unsigned int flags,
 	return ns;
 }
 
-static au_cold int arg_ext(struct au_ring *ring, struct enter_arg *a,
+static au_cold int arg_ext(struct au_ring *ring, struct au_wait *w,
 			   unsigned int flags, const void *argp, size_t argsz)
 {
 	struct io_uring_getevents_arg ext;
 	struct au_timespec ts;
-	int r;
 
 	if (argsz != sizeof(ext))
 		return -EINVAL;
 	if (au_copy_from_user(&ext, (uintptr_t)argp, sizeof(ext)))
 		return -EFAULT;
-	r = arg_sigmask(a, ext.sigmask, ext.sigmask_sz);
-	if (r < 0)
-		return r;
+	w->sigmask = ext.sigmask;
+	w->sigmask_size = ext.sigmask_sz;
 	if (ext.min_wait_usec)
-		a->wait.min_wait_ns =
+		w->min_wait_ns =
 			au_now_ns() + ext.min_wait_usec * AU_NSEC_PER_USEC;
 	if (ext.ts) {
 		if (au_copy_from_user(&ts, ext.ts, sizeof(ts)))
 			return -EFAULT;
-		a->wait.deadline_ns = arg_deadline(ring, flags, &ts);
+		w->deadline_ns = arg_deadline(ring, flags, &ts);
 	}
 	return 0;
 }
@@ -91,18 +68,19 @@ static au_cold int arg_ext(struct au_ring *ring, struct enter_arg *a,
 static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 		      unsigned int flags, const void *argp, size_t argsz)
 {
-	struct enter_arg a;
+	struct au_wait w = { .min_complete = min_complete,
+			     .deadline_ns = AU_NSEC_FOREVER };
 	int r;
 
-	a.wait = (struct au_wait){ .min_complete = min_complete,
-				   .deadline_ns = AU_NSEC_FOREVER };
-	if (flags & IORING_ENTER_EXT_ARG)
-		r = arg_ext(ring, &a, flags, argp, argsz);
-	else
-		r = arg_sigmask(&a, (uintptr_t)argp, argsz);
-	if (au_unlikely(r < 0))
-		return r;
-	return au_ring_wait(ring, &a.wait);
+	if (flags & IORING_ENTER_EXT_ARG) {
+		r = arg_ext(ring, &w, flags, argp, argsz);
+		if (au_unlikely(r < 0))
+			return r;
+	} else {
+		w.sigmask = (uintptr_t)argp;
+		w.sigmask_size = argsz;
+	}
+	return au_ring_wait(ring, &w);
 }
 
 /* May this thread submit to, or with DEFER_TASKRUN wait on, the ring? */

@@ -88,6 +88,7 @@ static void hk_announce(struct au_ring *ring)
 {
 	struct pollfd p = { .fd = ring->poller.epfd, .events = POLLIN };
 	bool ready = !au_mpscq_empty(&ring->done) ||
+		     !au_slist_empty(&ring->poller.again) ||
 		     au_timers_next(&ring->timers) <= au_now_ns();
 
 	if (!ready && p.fd >= 0)
@@ -106,7 +107,7 @@ static uint64_t hk_visit(struct au_ring *ring)
 {
 	uint64_t now = au_now_ns(), next = now + HK_TICK_NS;
 
-	if (!au_trylock(&ring->lock))
+	if (!au_ring_trylock(ring))
 		return next;
 	if (!ring->alive || !ring->pending.nr) {
 		hk_leave(ring);
@@ -130,7 +131,8 @@ static uint64_t hk_visit(struct au_ring *ring)
 		hk_announce(ring);
 	else
 		au_ring_run(ring);
-	if (au_workers_interrupt_again(ring))
+	if (au_workers_interrupt_again(ring) ||
+	    !au_slist_empty(&ring->poller.again))
 		ring->hk_quiet = 0;
 	if (ring->hk_quiet == HK_QUIET_TICKS) {
 		hk_nest(ring);

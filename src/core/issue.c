@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include "core/complete.h"
+#include "core/message.h"
 #include "core/notify.h"
 #include "core/register.h"
 
@@ -100,11 +101,11 @@ static uint32_t poll_mask(const struct au_op *op)
 }
 
 static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
-			      const struct au_op *op)
+			      const struct au_op *op, bool again)
 {
 	int r;
 
-	if (req->flags & AU_REQ_F_NOWAIT) {
+	if ((req->flags & AU_REQ_F_NOWAIT) && !again) {
 		au_req_complete_res(ring, req, -EAGAIN);
 		return;
 	}
@@ -117,6 +118,9 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 		au_req_complete_res(ring, req, r);
 	else
 		req_parked(ring, req);
+	/* A new registration reports by itself what is there. */
+	if (au_unlikely(again) && r == 0 && req->at == AU_AT_POLLER)
+		au_poller_again(ring, req);
 }
 
 /*
@@ -157,7 +161,10 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		req_parked(ring, req);
 		break;
 	case AU_RETRY:
-		req_wait_for_file(ring, req, op);
+		req_wait_for_file(ring, req, op, false);
+		break;
+	case AU_REQUEUE:
+		req_wait_for_file(ring, req, op, true);
 		break;
 	case AU_PUNT:
 		req_punt(ring, req,
@@ -177,6 +184,9 @@ bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
 
 	switch (op->issue(req, AU_ISSUE_NONBLOCK)) {
 	case AU_RETRY:
+		return false;
+	case AU_REQUEUE:
+		au_poller_again(ring, req);
 		return false;
 	case AU_DONE:
 		au_req_unpark(ring, req);
@@ -204,13 +214,38 @@ void au_req_run_in_worker(struct au_req *req)
 void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 {
 	au_workers_returned(ring, req);
+	ring->eventfd_due = true;
 	au_req_unpark(ring, req);
 	if (req->res == -EINTR && (req->flags & AU_REQ_F_CANCEL))
 		req->res = -ECANCELED;
 	au_req_complete(ring, req);
 }
 
-bool au_ring_run(struct au_ring *ring)
+void au_ring_hand_back(struct au_ring *ring, struct au_req *req)
+{
+	bool first = au_mpscq_push(&ring->done, &req->node);
+
+	if (au_ring_defer(ring)) {
+		if (first && au_ring_trylock(ring)) {
+			if (ring->alive)
+				au_ring_announce(ring);
+			au_ring_unlock(ring);
+		}
+		au_ring_kick(ring);
+		return;
+	}
+	if (au_ring_trylock(ring)) {
+		if (ring->alive) {
+			au_ring_run(ring);
+			au_ring_maybe_destroy(ring);
+		}
+		au_ring_unlock(ring);
+	} else {
+		au_ring_kick(ring);
+	}
+}
+
+bool au_ring_run_slow(struct au_ring *ring)
 {
 	struct au_slist_node *n;
 	bool any = false;
@@ -220,11 +255,14 @@ bool au_ring_run(struct au_ring *ring)
 			struct au_req *req = au_req_of_node(n);
 
 			n = n->next;
-			au_req_worker_done(ring, req);
+			if (au_unlikely(req->flags & AU_REQ_F_MESSAGE))
+				au_message_arrived(ring, req);
+			else
+				au_req_worker_done(ring, req);
 		}
 	}
 	if (ring->poller.nr_waiters)
-		any |= au_poller_reap(ring);
+		any |= au_poller_run_again(ring) | au_poller_reap(ring);
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
 	if (any)

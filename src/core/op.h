@@ -17,6 +17,7 @@ enum au_issue {
 	AU_QUEUED, /* it is parked: somebody else completes it */
 	AU_RETRY, /* would block: wait for the file, then issue again */
 	AU_PUNT, /* would block where no poll helps: run it in a worker */
+	AU_REQUEUE, /* a multishot's turn is over, not its data: go on later */
 };
 
 /* How issue is called. */
@@ -36,6 +37,7 @@ enum {
 	AU_OP_BLOCKING = 1 << 6, /* always in a worker (path operations) */
 	AU_OP_UNBOUND = 1 << 7, /* may sleep for ever: not a disk's speed */
 	AU_OP_LAZY = 1 << 8, /* has a stabilise step, see the cold row */
+	AU_OP_RUN = 1 << 9, /* neighbours may be done by one call */
 };
 
 struct au_op {
@@ -65,6 +67,16 @@ struct au_op_cold {
 
 	/* Frees async_data; only with AU_REQ_F_NEED_CLEANUP. */
 	void (*cleanup)(struct au_req *req);
+
+	/*
+	 * AU_OP_RUN: may `req` be done by the call that does `last`? The
+	 * opcodes may differ.
+	 */
+	bool (*follows)(const struct au_req *last, const struct au_req *req);
+
+	/* Does a run by one call: how many from the front are finished. */
+	uint32_t (*run)(struct au_ring *ring, struct au_req **reqs,
+			uint32_t nr);
 
 	/*
 	 * The file of a parked request has `events`, or its deadline passed

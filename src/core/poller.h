@@ -44,6 +44,7 @@ struct au_poller {
 	uint32_t generation;
 	struct au_watch **watches; /* by descriptor */
 	struct au_list orphans; /* closed by the program, still waited on */
+	struct au_slist again; /* parked, but to be issued without an event */
 };
 
 /* Every close of the process is reported: set by the preload. */
@@ -65,6 +66,15 @@ int au_poller_open(struct au_ring *ring) au_must_check;
 int au_poller_arm(struct au_ring *ring, struct au_req *req, int fd,
 		  uint32_t mask) au_must_check;
 void au_poller_cancel(struct au_ring *ring, struct au_req *req);
+
+/*
+ * A parked request has more to do but has had its turn: it is issued again,
+ * after the others, though its file raises no new edge.
+ */
+void au_poller_again(struct au_ring *ring, struct au_req *req);
+
+/* One turn for each of those. True if there were any. Lock held. */
+bool au_poller_run_again(struct au_ring *ring);
 
 /* Takes what is ready now. True if there was anything. Lock held. */
 bool au_poller_reap(struct au_ring *ring);

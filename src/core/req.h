@@ -54,6 +54,8 @@ enum {
 	AU_REQ_F_CQE32 = 1 << 22, /* extra[] goes into the CQE */
 	AU_REQ_F_HIDDEN_FD = 1 << 23, /* fd is a reference of its own */
 	AU_REQ_F_SYNC_CANCEL = 1 << 24, /* somebody waits for its end */
+	AU_REQ_F_MESSAGE = 1 << 26, /* no request: a CQE from elsewhere */
+	AU_REQ_F_AGAIN = 1 << 25, /* in the poller's list of those to go on */
 };
 
 #define AU_REQ_F_LINKS (AU_REQ_F_LINK | AU_REQ_F_HARDLINK)
@@ -86,7 +88,7 @@ struct au_req {
 	uint64_t user_data;
 	uint64_t extra[2]; /* upper half of a 32-byte CQE */
 	struct au_req *link; /* next in the chain */
-	struct au_slist_node node; /* free list, worker and done queues */
+	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
 	int32_t sqe_fd; /* what the SQE said, for cancel by fd */
 	uint16_t personality;

@@ -21,22 +21,18 @@
 #include "core/cancel.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
+#include "core/message.h"
 #include "core/register.h"
 #include "core/sqpoll.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
 
-/* Descriptor to ring, two levels, read without a lock. */
-#define FDMAP_BLOCK    1024
-#define FDMAP_BLOCKS   1024
-
 #define REQS_PER_CHUNK 64
 
 static struct {
 	struct au_lock lock;
 	struct au_ring *first;
-	struct au_ring **fdmap[FDMAP_BLOCKS];
 	unsigned int forks; /* this process is so many forks deep */
 } rings;
 
@@ -59,27 +55,22 @@ int au_gettid(void)
 	return tid;
 }
 
+struct au_ring **au_fdmap[AU_FDMAP_BLOCKS];
+
 static struct au_ring **fdmap_slot(unsigned int fd, bool make)
 {
 	struct au_ring ***block, **fresh, **none = NULL;
 
-	if (fd >= FDMAP_BLOCK * FDMAP_BLOCKS)
+	if (fd >= AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS)
 		return NULL;
-	block = &rings.fdmap[fd / FDMAP_BLOCK];
+	block = &au_fdmap[fd / AU_FDMAP_BLOCK];
 	if (!au_load_acquire(block) && make) {
-		fresh = calloc(FDMAP_BLOCK, sizeof(*fresh));
+		fresh = calloc(AU_FDMAP_BLOCK, sizeof(*fresh));
 		if (fresh && !au_cmpxchg(block, &none, fresh))
 			free(fresh);
 	}
 	/* pairs with the exchange above */
-	return au_load_acquire(block) ? *block + fd % FDMAP_BLOCK : NULL;
-}
-
-struct au_ring *au_ring_lookup_fast(unsigned int fd)
-{
-	struct au_ring **slot = fdmap_slot(fd, false);
-
-	return slot ? au_load_acquire(slot) : NULL;
+	return au_load_acquire(block) ? *block + fd % AU_FDMAP_BLOCK : NULL;
 }
 
 void au_ring_map_fd(unsigned int fd, struct au_ring *ring)
@@ -119,15 +110,6 @@ struct au_ring *au_ring_lookup(unsigned int fd, int *err)
 	return ring_lookup_slow(fd, err);
 }
 
-bool au_ring_lock_alive(struct au_ring *ring)
-{
-	au_lock(&ring->lock);
-	if (au_likely(ring->alive))
-		return true;
-	au_unlock(&ring->lock);
-	return false;
-}
-
 void au_ring_unlock(struct au_ring *ring)
 {
 	au_unlock(&ring->lock);
@@ -136,7 +118,7 @@ void au_ring_unlock(struct au_ring *ring)
 	 * unlock's exchange orders this load behind it.
 	 */
 	while (au_unlikely(!au_mpscq_empty(&ring->done)) &&
-	       !au_ring_defer(ring) && au_trylock(&ring->lock)) {
+	       !au_ring_defer(ring) && au_ring_trylock(ring)) {
 		if (ring->alive) {
 			au_ring_run(ring);
 			au_ring_maybe_destroy(ring);
@@ -173,7 +155,7 @@ uint8_t *au_fd_hint(struct au_ring *ring, int fd)
 
 	if (au_likely((uint32_t)fd < ring->hints_max))
 		return &ring->hints[fd];
-	if (fd < 0 || fd >= FDMAP_BLOCK * FDMAP_BLOCKS)
+	if (fd < 0 || fd >= AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS)
 		return NULL;
 	while (max <= (uint32_t)fd)
 		max *= 2;
@@ -193,7 +175,7 @@ static struct au_ring *ring_new(void)
 
 	au_lock(&rings.lock);
 	for (r = rings.first; r; r = r->next) {
-		if (!au_trylock(&r->lock))
+		if (!au_ring_trylock(r))
 			continue;
 		if (!r->alive && !r->nr_inside)
 			break;
@@ -204,7 +186,7 @@ static struct au_ring *ring_new(void)
 		if (r) {
 			memset(r, 0, sizeof(*r));
 			au_list_init(&r->hk_node);
-			au_lock(&r->lock);
+			au_ring_lock(r);
 			r->next = rings.first;
 			au_store_release(&rings.first, r);
 		}
@@ -233,7 +215,7 @@ static void ring_reset(struct au_ring *r)
 static void rings_collect(void)
 {
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!r->alive || !au_trylock(&r->lock))
+		if (!r->alive || !au_ring_trylock(r))
 			continue;
 		if (r->alive)
 			au_ring_check_closed(r);
@@ -271,9 +253,14 @@ static int ring_make_fd(struct au_ring *ring)
 /* Where things lie in the ring's memory. */
 static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 {
-	size_t cqes = (size_t)ring->cq_entries << (4 + ring->cqe_shift);
-	size_t array = 64 + au_align_up(cqes, 64);
+	/* The kernel, too, doubles the header for 32-byte CQEs. */
+	size_t cqes = (64 + (size_t)ring->cq_entries * 16) << ring->cqe_shift;
+	size_t array = au_align_up(cqes, 64);
 
+	/* Of what came in only the addresses of NO_MMAP mean something. */
+	if (!(p->flags & IORING_SETUP_NO_MMAP))
+		p->cq_off.user_addr = p->sq_off.user_addr = 0;
+	p->cq_off.resv1 = p->sq_off.resv1 = 0;
 	ring->rings_size = array;
 	if (!(p->flags & IORING_SETUP_NO_SQARRAY)) {
 		p->sq_off.array = (uint32_t)array;
@@ -314,7 +301,7 @@ static int ring_use_memory(struct au_ring *ring,
 		return -EFAULT;
 	*shared = au_ptr(r);
 	*sqes = au_ptr(s);
-	memset(*shared, 0, ring->rings_size);
+	memset(*shared, 0, sizeof(*ring->shared));
 	return 0;
 }
 
@@ -369,6 +356,7 @@ static void ring_teardown(struct au_ring *ring)
 	ring->alive = false;
 	au_cancel_all(ring);
 	au_workers_destroy(ring);
+	au_messages_drop(ring);
 	au_poller_destroy(ring);
 	au_timers_destroy(&ring->timers);
 	au_hash_free(&ring->pending);
@@ -392,11 +380,11 @@ static void ring_teardown(struct au_ring *ring)
 	ring->nr_chunks = 0;
 	ring->mem_fd = ring->peer_fd = -1;
 	ring->shared = NULL;
-	for (unsigned int fd = 0; fd < FDMAP_BLOCK * FDMAP_BLOCKS;
-	     fd += FDMAP_BLOCK) {
+	for (unsigned int fd = 0; fd < AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS;
+	     fd += AU_FDMAP_BLOCK) {
 		struct au_ring **b = fdmap_slot(fd, false);
 
-		for (int i = 0; b && i < FDMAP_BLOCK; i++) {
+		for (int i = 0; b && i < AU_FDMAP_BLOCK; i++) {
 			if (au_load_relaxed(&b[i]) == ring)
 				au_store_release(&b[i], NULL);
 		}
@@ -467,5 +455,5 @@ void au_rings_fork_child(void)
 	rings.lock.word = 0;
 	rings.first = NULL;
 	rings.forks++;
-	memset(rings.fdmap, 0, sizeof(rings.fdmap));
+	memset(au_fdmap, 0, sizeof(au_fdmap));
 }

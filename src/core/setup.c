@@ -33,7 +33,7 @@
 	 IORING_FEAT_EXT_ARG | IORING_FEAT_NATIVE_WORKERS |      \
 	 IORING_FEAT_RSRC_TAGS | IORING_FEAT_CQE_SKIP |          \
 	 IORING_FEAT_LINKED_FILE | IORING_FEAT_REG_REG_RING |    \
-	 IORING_FEAT_MIN_TIMEOUT)
+	 IORING_FEAT_MIN_TIMEOUT | IORING_FEAT_RECVSEND_BUNDLE)
 
 static int setup_check_flags(const struct io_uring_params *p)
 {
@@ -59,8 +59,6 @@ static int setup_check_flags(const struct io_uring_params *p)
 		return -EINVAL;
 	if ((f & IORING_SETUP_DEFER_TASKRUN) &&
 	    !(f & IORING_SETUP_SINGLE_ISSUER))
-		return -EINVAL;
-	if ((f & IORING_SETUP_SQ_AFF) && !(f & IORING_SETUP_SQPOLL))
 		return -EINVAL;
 	return 0;
 }
@@ -107,7 +105,7 @@ static int setup_sqpoll(struct au_ring *ring, const struct io_uring_params *p)
 	int cpu = -1;
 
 	if (!(p->flags & IORING_SETUP_SQPOLL))
-		return 0;
+		return p->flags & IORING_SETUP_SQ_AFF ? -EINVAL : 0;
 	if (p->flags & IORING_SETUP_SQ_AFF) {
 		cpu = (int)p->sq_thread_cpu;
 		if (cpu < 0 || cpu >= sysconf(_SC_NPROCESSORS_CONF))
@@ -120,18 +118,17 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 {
 	struct io_uring_params p;
 	struct au_ring *ring;
-	int r;
+	int r, attach;
 
 	if (au_copy_from_user(&p, (uintptr_t)user, sizeof(p)))
 		return -EFAULT;
 	r = setup_check_flags(&p);
 	if (r >= 0)
 		r = setup_sizes(entries, &p);
-	if (r >= 0)
-		r = setup_check_attach(&p);
 	if (r < 0)
 		return r;
-	/* The user addresses of NO_MMAP are the only offsets that go in. */
+	/* Asked before the ring has a number, refused after its memory was. */
+	attach = setup_check_attach(&p);
 	r = au_ring_create(entries, &p, &ring);
 	if (r < 0)
 		return r;
@@ -139,6 +136,8 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 	p.features = SETUP_FEATURES;
 	if (au_copy_to_user((uintptr_t)user, &p, sizeof(p)))
 		r = -EFAULT;
+	if (r >= 0)
+		r = attach;
 	if (r >= 0)
 		r = setup_sqpoll(ring, &p);
 	if (r >= 0 && (p.flags & IORING_SETUP_REGISTERED_FD_ONLY)) {
@@ -157,43 +156,43 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 }
 
 /* Which part of the ring's memory an mmap offset means. */
-static int map_region(struct au_ring *ring, uint64_t offset, size_t length,
+static int map_region(struct au_ring *ring, uint64_t offset, int *mem_fd,
 		      uint64_t *at)
 {
-	size_t size;
-
+	*mem_fd = ring->mem_fd;
 	switch (offset & IORING_OFF_MMAP_MASK) {
 	case IORING_OFF_SQ_RING:
 	case IORING_OFF_CQ_RING:
 		*at = 0;
-		size = ring->rings_size;
 		break;
 	case IORING_OFF_SQES:
 		*at = ring->rings_size;
-		size = ring->sqes_size;
 		break;
+	case IORING_OFF_PBUF_RING:
+		*at = 0;
+		return au_pbuf_region(ring, offset, mem_fd);
 	default:
-		return -EINVAL;
+		return -ENOMEM;
 	}
-	return ring->mem_fd < 0 || au_align_up(length, 4096) > size ? -EINVAL :
-								      0;
+	/* A longer mapping is granted; behind the region is nothing to read. */
+	return ring->mem_fd < 0 ? -EINVAL : 0;
 }
 
 void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
 		    off_t offset)
 {
 	uint64_t at = 0;
-	int r;
+	int mem_fd = -1, r;
 	struct au_ring *ring = au_ring_lookup((unsigned int)fd, &r);
 
 	if (!ring)
 		return au_ptr((uint64_t)(int64_t)(r == -EBADF ? r : -ENODEV));
 	if (!au_ring_lock_alive(ring))
 		return au_ptr((uint64_t)(int64_t)-EBADF);
-	r = map_region(ring, (uint64_t)offset, length, &at);
+	r = map_region(ring, (uint64_t)offset, &mem_fd, &at);
 	if (r >= 0)
 		addr = (void *)au_syscall(SYS_mmap, addr, length, prot, flags,
-					  ring->mem_fd, at);
+					  mem_fd, at);
 	au_ring_unlock(ring);
 	return r < 0 ? au_ptr((uint64_t)(int64_t)r) : addr;
 }

@@ -86,7 +86,7 @@ static void *sqpoll_main(void *arg)
 	if (sp->cpu >= 0)
 		au_thread_pin(sp->cpu);
 
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	while (!sp->stop) {
 		bool quiet;
 
@@ -111,7 +111,7 @@ static void *sqpoll_main(void *arg)
 			    au_now_ns() - last_work_ns >= sp->idle_ns)
 				break;
 		}
-		au_lock(&ring->lock);
+		au_ring_lock(ring);
 	}
 	ring->sqpoll = NULL;
 	ring->has_leader = false;
@@ -162,7 +162,7 @@ void au_sqpoll_enter(struct au_ring *ring, unsigned int flags)
 		au_ring_kick(ring);
 		au_unlock(&ring->lock);
 		(void)au_futex_wait(&sp->taken, taken, NULL);
-		au_lock(&ring->lock);
+		au_ring_lock(ring);
 		sp->nr_waiting--;
 	}
 }

@@ -15,12 +15,12 @@
 #include "core/issue.h"
 #include "core/op.h"
 #include "core/register.h"
+#include "core/run.h"
 
-#define SQE_COMMON_FLAGS \
-	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC)
+#define SQE_COMMON_FLAGS (IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK)
 #define SQE_VALID_FLAGS                                            \
 	(SQE_COMMON_FLAGS | IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | \
-	 IOSQE_CQE_SKIP_SUCCESS)
+	 IOSQE_CQE_SKIP_SUCCESS | IOSQE_ASYNC)
 
 /* The next SQE, or NULL if the application's index is out of bounds. */
 static const struct io_uring_sqe *sq_next(struct au_ring *ring)
@@ -66,6 +66,9 @@ static au_cold int req_init_rare_flags(struct au_ring *ring, struct au_req *req,
 	}
 	if (req->flags & IOSQE_CQE_SKIP_SUCCESS)
 		ring->drain_disabled = true;
+	/* Here it may run inline; an async eventfd is told all the same. */
+	if (req->flags & IOSQE_ASYNC)
+		ring->eventfd_due = true;
 	if (req->flags & IOSQE_IO_DRAIN) {
 		if (ring->drain_disabled)
 			return -EOPNOTSUPP;
@@ -132,6 +135,7 @@ static au_cold int submit_failed(struct au_ring *ring, struct au_req *req,
 {
 	struct au_req *head = ring->link_head;
 
+	au_run_flush(ring);
 	au_req_set_res(req, err);
 	if (head && !(head->flags & AU_REQ_F_FAIL))
 		au_req_set_res(head, -ECANCELED);
@@ -179,6 +183,12 @@ static int submit_one(struct au_ring *ring, struct au_req *req,
 	ring->nr_inflight++;
 	if (au_unlikely(r < 0))
 		return submit_failed(ring, req, r);
+	if (au_ops[req->opcode].traits & AU_OP_RUN &&
+	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC) && !ring->link_head) {
+		au_run_add(ring, req);
+		return 0;
+	}
+	au_run_flush(ring);
 	if (au_unlikely(ring->link_head || (req->flags & AU_REQ_F_LINKS)))
 		return submit_chained(ring, req);
 	if (au_unlikely(req->flags & AU_REQ_F_DEFERRED))
@@ -212,6 +222,7 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 		    !(ring->setup_flags & IORING_SETUP_SUBMIT_ALL))
 			break;
 	}
+	au_run_flush(ring);
 	/* A chain ends with the submit call, whatever its last flag says. */
 	if (au_unlikely(ring->link_head)) {
 		struct au_req *head = ring->link_head;

@@ -15,6 +15,9 @@
 #include "sys/futex.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
+#include "sys/uaccess.h"
+
+#define FOLLOW_TICK_NS AU_NSEC_PER_MSEC
 
 int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 		  const sigset_t *sigmask)
@@ -28,7 +31,8 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	au_store_relaxed(&ring->asleep, 1);
 	/* pairs with the fence in issue.c:au_ring_kick() */
 	au_fence_full();
-	if (!au_mpscq_empty(&ring->done)) {
+	if (!au_mpscq_empty(&ring->done) ||
+	    !au_slist_empty(&ring->poller.again)) {
 		au_store_relaxed(&ring->asleep, 0);
 		return 0;
 	}
@@ -37,7 +41,7 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	au_unlock(&ring->lock);
 	r = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
 			     deadline_ns, sigmask);
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	au_store_relaxed(&ring->asleep, 0);
 	ring->has_leader = ring->sqpoll;
 	if (ring->nr_followers) {
@@ -45,41 +49,69 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 		au_futex_wake(&ring->cq_seq, INT_MAX);
 	}
 	au_cq_update_notify(ring);
-	if (r > 0 && au_poller_dispatch(ring, ev, r))
+	if (r > 0 && au_poller_dispatch(ring, ev, r)) {
 		au_ring_after_complete(ring);
+		au_cq_commit(ring);
+	}
 	return r < 0 ? r : 0;
+}
+
+/*
+ * No futex call takes a mask, and setting it first would lose a signal that
+ * comes in between. Rare enough for short sleeps.
+ */
+static au_cold int follow_masked(uint64_t deadline_ns, const sigset_t *sigmask)
+{
+	uint64_t now = au_now_ns(), ns = 0;
+	struct timespec ts = { 0 };
+
+	if (deadline_ns > now)
+		ns = au_min_u64(deadline_ns - now, FOLLOW_TICK_NS);
+	ts.tv_nsec = (long)ns;
+	return (int)au_syscall(SYS_ppoll, NULL, 0, &ts, sigmask, _NSIG / 8);
 }
 
 static int ring_follow(struct au_ring *ring, uint64_t deadline_ns,
 		       const sigset_t *sigmask)
 {
 	uint32_t seq = au_load_relaxed(&ring->cq_seq);
+	/* With some deadline a signal ends the wait even under SA_RESTART. */
+	uint64_t end = au_min_u64(deadline_ns, INT64_MAX);
 	struct timespec ts = {
-		.tv_sec = (time_t)(deadline_ns / AU_NSEC_PER_SEC),
-		.tv_nsec = (long)(deadline_ns % AU_NSEC_PER_SEC),
+		.tv_sec = (time_t)(end / AU_NSEC_PER_SEC),
+		.tv_nsec = (long)(end % AU_NSEC_PER_SEC),
 	};
-	sigset_t old;
 	int r;
 
 	ring->nr_followers++;
 	au_cq_update_notify(ring);
 	au_unlock(&ring->lock);
-	if (sigmask)
-		(void)au_syscall(SYS_rt_sigprocmask, SIG_SETMASK, sigmask, &old,
-				 _NSIG / 8);
-	r = au_futex_wait(&ring->cq_seq, seq,
-			  deadline_ns == AU_NSEC_FOREVER ? NULL : &ts);
-	if (sigmask)
-		(void)au_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL,
-				 _NSIG / 8);
-	au_lock(&ring->lock);
+	if (au_unlikely(sigmask))
+		r = follow_masked(deadline_ns, sigmask);
+	else
+		r = au_futex_wait(&ring->cq_seq, seq, &ts);
+	au_ring_lock(ring);
 	ring->nr_followers--;
 	au_cq_update_notify(ring);
 	return r == -EINTR ? -EINTR : 0;
 }
 
+static au_cold int wait_sigmask(const struct au_wait *w, sigset_t *set)
+{
+	if (w->sigmask_size != _NSIG / 8)
+		return -EINVAL;
+	sigemptyset(set);
+	if (au_copy_from_user(set, w->sigmask, _NSIG / 8))
+		return -EFAULT;
+	/* The way in of inline calls is not the application's to block. */
+	sigdelset(set, SIGSYS);
+	return 0;
+}
+
 int au_ring_wait(struct au_ring *ring, const struct au_wait *w)
 {
+	const sigset_t *sigmask = NULL;
+	sigset_t set;
 	uint32_t min = au_min_u32(w->min_complete, ring->cq_entries);
 	uint32_t timeouts = ring->nr_timeouts;
 	uint64_t min_wait_ns = w->min_wait_ns;
@@ -97,6 +129,12 @@ int au_ring_wait(struct au_ring *ring, const struct au_wait *w)
 			break;
 		if (r == -EINTR)
 			break;
+		if (au_unlikely(w->sigmask && !sigmask)) {
+			r = wait_sigmask(w, &set);
+			if (r < 0)
+				return r;
+			sigmask = &set;
+		}
 		if (min_wait_ns) {
 			if (au_now_ns() >= min_wait_ns) {
 				/* From here on any one will do. */
@@ -111,9 +149,9 @@ int au_ring_wait(struct au_ring *ring, const struct au_wait *w)
 			break;
 		}
 		if (ring->has_leader)
-			r = ring_follow(ring, deadline, w->sigmask);
+			r = ring_follow(ring, deadline, sigmask);
 		else
-			r = au_ring_sleep(ring, deadline, w->sigmask);
+			r = au_ring_sleep(ring, deadline, sigmask);
 		if (r < 0 && r != -EINTR)
 			break;
 	}

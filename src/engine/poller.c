@@ -30,6 +30,7 @@ void au_poller_init(struct au_poller *p)
 	memset(p, 0, sizeof(*p));
 	p->epfd = p->wakefd = -1;
 	au_list_init(&p->orphans);
+	au_slist_init(&p->again);
 }
 
 int au_poller_open(struct au_ring *ring)
@@ -167,12 +168,30 @@ static void watch_free(struct au_poller *p, struct au_watch *w, bool hidden)
 	free(w);
 }
 
+/* Rare, and the list is short: those that wait for their next turn. */
+static au_cold void again_remove(struct au_poller *p, struct au_req *req)
+{
+	struct au_slist_node *n = p->again.head;
+
+	au_slist_init(&p->again);
+	while (n) {
+		struct au_slist_node *next = n->next;
+
+		if (n != &req->node)
+			au_slist_push(&p->again, n);
+		n = next;
+	}
+	au_req_clear(req, AU_REQ_F_AGAIN);
+}
+
 void au_poller_cancel(struct au_ring *ring, struct au_req *req)
 {
 	struct au_watch *w = req->watch;
 
 	au_list_del(&req->waiter);
 	ring->poller.nr_waiters--;
+	if (au_unlikely(req->flags & AU_REQ_F_AGAIN))
+		again_remove(&ring->poller, req);
 	/* The last one on a closed file takes our reference with it. */
 	if (!--w->nr && !au_list_empty(&w->orphan) && !w->busy)
 		watch_free(&ring->poller, w, true);
@@ -197,7 +216,8 @@ static void watch_ready(struct au_ring *ring, struct au_watch *w,
 		uint32_t mask = req->poll_mask | WATCH_ALWAYS;
 
 		au_list_del(&req->waiter);
-		if (!(mask & events) || (req->poll_mask & blocked)) {
+		if (!(mask & events) || (req->poll_mask & blocked) ||
+		    (req->flags & AU_REQ_F_AGAIN)) {
 			au_list_add_tail(&back, &req->waiter);
 			continue;
 		}
@@ -222,6 +242,58 @@ static void watch_ready(struct au_ring *ring, struct au_watch *w,
 	au_list_splice(&back, &w->waiters);
 	if (!w->nr && !au_list_empty(&w->orphan))
 		watch_free(&ring->poller, w, true);
+}
+
+void au_poller_again(struct au_ring *ring, struct au_req *req)
+{
+	if (req->flags & AU_REQ_F_AGAIN)
+		return;
+	au_req_set(req, AU_REQ_F_AGAIN);
+	au_slist_push(&ring->poller.again, &req->node);
+	if (ring->has_leader)
+		au_ring_kick(ring);
+}
+
+/* One request's next turn; it keeps its place before later ones. */
+static void watch_again(struct au_ring *ring, struct au_watch *w,
+			struct au_req *req)
+{
+	struct au_list *behind = req->waiter.next;
+
+	if (w->busy)
+		return;
+	w->busy = true;
+	au_list_del(&req->waiter);
+	w->nr--;
+	ring->poller.nr_waiters--;
+	if (!au_req_poll_ready(ring, req, req->poll_mask)) {
+		w->nr++;
+		ring->poller.nr_waiters++;
+		au_list_add_tail(behind, &req->waiter);
+	}
+	w->busy = false;
+	if (!w->nr && !au_list_empty(&w->orphan))
+		watch_free(&ring->poller, w, true);
+}
+
+bool au_poller_run_again(struct au_ring *ring)
+{
+	struct au_poller *p = &ring->poller;
+	struct au_slist_node *last;
+
+	if (au_likely(au_slist_empty(&p->again)))
+		return false;
+	last = au_container_of(p->again.tail, struct au_slist_node, next);
+	/* Those that ask for one more turn come behind `last`. */
+	for (;;) {
+		struct au_slist_node *n = au_slist_pop(&p->again);
+		struct au_req *req = au_req_of_node(n);
+
+		au_req_clear(req, AU_REQ_F_AGAIN);
+		watch_again(ring, req->watch, req);
+		if (n == last || au_slist_empty(&p->again))
+			return true;
+	}
 }
 
 static struct au_watch *watch_of_event(struct au_poller *p, uint64_t data)

@@ -106,7 +106,7 @@ static enum au_issue open_issue(struct au_req *req)
 		r = (int)au_syscall(SYS_openat, o->dfd, req->async_data,
 				    (int)how.flags, (mode_t)how.mode);
 	if (r >= 0 && o->file_index) {
-		au_lock(&req->ring->lock);
+		au_ring_lock(req->ring);
 		r = au_file_install_fd(req->ring, o->file_index, r);
 		au_ring_unlock(req->ring);
 	}

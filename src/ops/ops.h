@@ -32,6 +32,13 @@ AU_OP_DECLARE(mkdirat);
 AU_OP_DECLARE(symlinkat);
 AU_OP_DECLARE(linkat);
 
+/* kbuf.c */
+AU_OP_DECLARE(provide_buffers);
+AU_OP_DECLARE(remove_buffers);
+
+/* msg_ring.c */
+AU_OP_DECLARE(msg_ring);
+
 /* net.c */
 AU_OP_DECLARE(accept);
 AU_OP_DECLARE(connect);
@@ -65,10 +72,13 @@ bool au_poll_add_ready(struct au_ring *ring, struct au_req *req,
 /* rw.c */
 AU_OP_DECLARE(read);
 AU_OP_DECLARE(write);
+AU_OP_DECLARE(read_multishot);
 int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
+bool au_rw_follows(const struct au_req *last, const struct au_req *req);
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
 
 /* splice.c */
 AU_OP_DECLARE(splice);

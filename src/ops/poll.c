@@ -63,7 +63,7 @@ static void poll_watch_ring(struct au_ring *ring, int fd)
 
 	if (au_likely(!target))
 		return;
-	if (target != ring && !au_trylock(&target->lock))
+	if (target != ring && !au_ring_trylock(target))
 		return;
 	target->watched = true;
 	au_cq_update_notify(target);

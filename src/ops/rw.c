@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include "core/complete.h"
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
@@ -46,11 +47,15 @@
  */
 #define RW_INLINE_WRITE_MAX (128 * 1024)
 
+/* Longer ones gain nothing from sharing a call. */
+#define RW_RUN_PART_MAX (64 * 1024)
+
 enum {
 	RW_WRITE = 1 << 0,
 	RW_VECTOR = 1 << 1,
 	RW_FIXED = 1 << 2,
 	RW_REGULAR = 1 << 3, /* asked on until the end of the file */
+	RW_POLLABLE = 1 << 4, /* READ_MULTISHOT: the file was looked at */
 };
 
 struct au_rw {
@@ -60,7 +65,10 @@ struct au_rw {
 	uint32_t rw_flags; /* RWF_* */
 	uint32_t done; /* bytes transferred by earlier calls */
 	uint32_t kind;
+	uint32_t want; /* with a selected buffer: what the SQE asked for */
 };
+
+#define RW_MULTISHOT_TURN 32 /* reads before others have theirs */
 
 static int rw_ioprio(const struct io_uring_sqe *sqe)
 {
@@ -83,6 +91,7 @@ static int rw_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 	rw->len = AU_READ_ONCE(sqe->len);
 	rw->rw_flags = AU_READ_ONCE(sqe->rw_flags);
 	rw->done = 0;
+	rw->want = rw->len;
 	if (kind & RW_FIXED)
 		req->buf_index = AU_READ_ONCE(sqe->buf_index);
 	if (au_unlikely(AU_READ_ONCE(sqe->attr_type_mask)))
@@ -102,8 +111,41 @@ int au_write_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	return rw_prep(req, sqe, RW_WRITE);
 }
 
+/* One vector of which only the length matters. */
+static int rw_select_vector(struct au_req *req, struct au_rw *rw)
+{
+	struct iovec iov;
+
+	if (rw->len != 1)
+		return -EINVAL;
+	if (au_copy_from_user(&iov, rw->addr, sizeof(iov)))
+		return -EFAULT;
+	rw->want = (uint32_t)au_min_u64(iov.iov_len, INT32_MAX);
+	rw->kind &= ~(uint32_t)RW_VECTOR;
+	return 0;
+}
+
+int au_read_multishot_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+	int r;
+
+	if (!(req->flags & AU_REQ_F_BUFFER_SELECT))
+		return -EINVAL;
+	r = rw_prep(req, sqe, 0);
+	if (r >= 0 && (rw->addr || rw->len))
+		r = -EINVAL;
+	return r;
+}
+
 int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
+	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT)) {
+		int r = rw_prep(req, sqe, RW_VECTOR);
+
+		return r < 0 ? r : rw_select_vector(req, au_req_cmd(req,
+							struct au_rw));
+	}
 	return rw_prep(req, sqe, RW_VECTOR);
 }
 
@@ -206,10 +248,12 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			  rw->rw_flags | flags);
 }
 
-static uint8_t *rw_hint(struct au_req *req)
+static inline uint8_t *rw_hint(struct au_req *req)
 {
 	if (req->flags & AU_REQ_F_NODE_FILE)
 		return &req->file_node->hint;
+	if (au_likely((uint32_t)req->fd < req->ring->hints_max))
+		return &req->ring->hints[req->fd];
 	return au_fd_hint(req->ring, req->fd);
 }
 
@@ -329,7 +373,14 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	return ev == 0 ? AU_RETRY : AU_PUNT;
 }
 
-static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
+/* A ring's descriptor is a socket here; nobody reads or writes it. */
+static bool rw_is_ring(const struct au_req *req)
+{
+	return !(req->flags & AU_REQ_F_NODE_FILE) &&
+	       au_ring_lookup_fast((unsigned int)req->fd);
+}
+
+static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_rw *rw = au_req_cmd(req, struct au_rw);
 	uint8_t *hint, refused;
@@ -338,7 +389,8 @@ static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
 
 	if (issue_flags & AU_ISSUE_WORKER)
 		return rw_blocking(req, rw);
-	if (rw->kind & RW_FIXED) {
+	/* One that waited keeps the buffer it began with. */
+	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
 			return rw_done(req, rw, res);
@@ -347,9 +399,6 @@ static enum au_issue rw_issue(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
-	if (au_unlikely(au_ring_lookup_fast((unsigned int)req->fd) &&
-			!(req->flags & AU_REQ_F_NODE_FILE)))
-		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
 	refused =
@@ -378,8 +427,12 @@ again:
 		if (req->flags & AU_REQ_F_STREAM)
 			return rw_done(req, rw, res);
 		au_req_set(req, AU_REQ_F_STREAM);
+		if (rw_is_ring(req))
+			return rw_done(req, rw, -EINVAL);
 		goto again;
 	case -EAGAIN:
+		if (rw_is_ring(req))
+			return rw_done(req, rw, -EINVAL);
 		/* Half of a regular file's bytes: a worker gets the rest. */
 		out = rw->done ? AU_PUNT : AU_RETRY;
 		break;
@@ -398,12 +451,195 @@ out:
 	return out;
 }
 
+static void rw_use_buffer(struct au_rw *rw, const struct au_kbuf_sel *sel)
+{
+	rw->addr = sel->addr;
+	rw->len = sel->len;
+	rw->done = 0;
+}
+
+/*
+ * In a worker the lock is not held while the read goes on: the buffer is taken
+ * before, and what was not needed is given back.
+ */
+static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
+{
+	struct au_ring *ring = req->ring;
+	struct au_kbuf_sel sel;
+	int r;
+
+	au_ring_lock(ring);
+	r = au_kbuf_pick(&ring->kbufs, req->buf_index, rw->want, &sel);
+	if (r >= 0)
+		req->cqe_flags = au_kbuf_take(&sel, sel.len);
+	au_ring_unlock(ring);
+	if (r < 0)
+		return rw_done(req, rw, r);
+	rw_use_buffer(rw, &sel);
+	(void)rw_blocking(req, rw);
+	if (req->res == (int)sel.len)
+		return AU_DONE;
+	au_ring_lock(ring);
+	if (req->res >= 0)
+		req->cqe_flags = au_kbuf_give_back(&ring->kbufs, req->buf_index,
+						   &sel, (uint32_t)req->res);
+	else if (sel.group->is_ring) {
+		(void)au_kbuf_give_back(&ring->kbufs, req->buf_index, &sel, 0);
+		req->cqe_flags = 0;
+	}
+	au_ring_unlock(ring);
+	return AU_DONE;
+}
+
+/* No buffer; but a descriptor that is none is told of first. */
+static au_cold enum au_issue rw_no_buffer(struct au_req *req, struct au_rw *rw,
+					  long err)
+{
+	long r = au_syscall(SYS_fcntl, req->fd, F_GETFD);
+
+	return rw_done(req, rw, r < 0 ? r : err);
+}
+
+/* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
+static au_cold enum au_issue rw_select(struct au_req *req,
+				       unsigned int issue_flags)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+	struct au_kbufs *k = &req->ring->kbufs;
+	struct au_kbuf_sel sel;
+	enum au_issue out;
+	int r;
+
+	if (issue_flags & AU_ISSUE_WORKER)
+		return rw_select_worker(req, rw);
+	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
+	if (r < 0)
+		return rw_no_buffer(req, rw, r);
+	rw_use_buffer(rw, &sel);
+	out = rw_try(req, issue_flags);
+	/*
+	 * A worker will pick anew and read from the start; where that cannot
+	 * be, because the file's position has moved, the rest is left.
+	 */
+	if (out == AU_PUNT && rw->done && rw->pos == UINT64_MAX)
+		out = rw_done(req, rw, 0);
+	/* A list's buffer is used up by a file's error, a ring's is not. */
+	if (out == AU_DONE &&
+	    (req->res >= 0 ||
+	     (!sel.group->is_ring &&
+	      au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
+		req->cqe_flags = au_kbuf_take(&sel, (uint32_t)req->res);
+	return out;
+}
+
 enum au_issue au_read(struct au_req *req, unsigned int issue_flags)
 {
-	return rw_issue(req, issue_flags);
+	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
+		return rw_select(req, issue_flags);
+	return rw_try(req, issue_flags);
+}
+
+static bool file_is_pollable(int fd)
+{
+	struct stat st;
+
+	return au_syscall(SYS_fstat, fd, &st) < 0 ||
+	       !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ||
+		 S_ISBLK(st.st_mode));
+}
+
+/* One read: its result, or -EAGAIN. */
+static long multishot_read(struct au_req *req, struct au_rw *rw)
+{
+	long res = rw_call(req, rw, RWF_NOWAIT);
+
+	if (res == -ESPIPE && !(req->flags & AU_REQ_F_STREAM)) {
+		au_req_set(req, AU_REQ_F_STREAM);
+		res = rw_call(req, rw, RWF_NOWAIT);
+	}
+	if (res == -EOPNOTSUPP)
+		res = au_poll_now(req->fd, POLLIN) > 0 ? rw_call(req, rw, 0) :
+							 -EAGAIN;
+	return res;
+}
+
+enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+	struct au_ring *ring = req->ring;
+
+	if (!(rw->kind & RW_POLLABLE)) {
+		if (!file_is_pollable(req->fd))
+			return rw_done(req, rw, -EBADFD);
+		rw->kind |= RW_POLLABLE;
+	}
+	for (int turn = 0; turn < RW_MULTISHOT_TURN; turn++) {
+		struct au_kbuf_sel sel;
+		uint32_t flags;
+		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
+
+		if (res < 0)
+			return rw_no_buffer(req, rw, res);
+		rw_use_buffer(rw, &sel);
+		res = multishot_read(req, rw);
+		if (res == -EAGAIN)
+			return AU_RETRY;
+		if (res <= 0)
+			return rw_done(req, rw, res);
+		flags = au_kbuf_take(&sel, (uint32_t)res);
+		if (!au_req_post_more(ring, req, (int)res, flags)) {
+			req->cqe_flags = flags;
+			return rw_done(req, rw, res);
+		}
+	}
+	return AU_REQUEUE;
 }
 
 enum au_issue au_write(struct au_req *req, unsigned int issue_flags)
 {
-	return rw_issue(req, issue_flags);
+	return rw_try(req, issue_flags);
+}
+
+/* The next bytes of the same file, in the same direction, and nothing special. */
+bool au_rw_follows(const struct au_req *last, const struct au_req *req)
+{
+	const struct au_rw *a = (const void *)last->cmd;
+	const struct au_rw *b = (const void *)req->cmd;
+
+	return last->opcode == req->opcode && last->fd == req->fd &&
+	       a->pos != UINT64_MAX && a->pos + a->len == b->pos &&
+	       !(a->rw_flags | b->rw_flags) && a->len && b->len &&
+	       a->len <= RW_RUN_PART_MAX && b->len <= RW_RUN_PART_MAX;
+}
+
+/*
+ * One vectored call for the run. What it covers whole is finished; whatever is
+ * not, or any error, is left to each request's own call.
+ */
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
+{
+	struct au_rw *first = au_req_cmd(reqs[0], struct au_rw);
+	bool write = first->kind & RW_WRITE;
+	uint8_t *hint = rw_hint(reqs[0]);
+	struct iovec iov[AU_RUN_MAX];
+	uint32_t flags = RWF_NOWAIT, done = 0;
+	long res;
+
+	if (hint && (*hint & (write ? AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
+				      AU_HINT_MEMORY)))
+		flags = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
+
+		iov[i].iov_base = au_ptr(rw->addr);
+		iov[i].iov_len = rw->len;
+	}
+	res = au_syscall(write ? SYS_pwritev2 : SYS_preadv2, reqs[0]->fd, iov,
+			 nr, first->pos, first->pos >> 32, flags);
+	while (done < nr && res >= (long)iov[done].iov_len) {
+		reqs[done]->res = (int)iov[done].iov_len;
+		res -= (long)iov[done].iov_len;
+		done++;
+	}
+	return done;
 }

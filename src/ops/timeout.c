@@ -63,11 +63,12 @@ static int timeout_clock(uint32_t flags, uint32_t *clock)
 	}
 }
 
-static uint64_t timeout_deadline(uint32_t clock, uint32_t flags, uint64_t ns)
+static uint64_t timeout_deadline(struct au_ring *ring, uint32_t clock,
+				 uint32_t flags, uint64_t ns)
 {
 	if (flags & IORING_TIMEOUT_ABS)
 		return ns;
-	return au_ns_add(au_clock_ns(au_timers_clockid(clock)), ns);
+	return au_ns_add(au_timers_now(ring, clock), ns);
 }
 
 static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
@@ -146,7 +147,8 @@ static int timeout_arm(struct au_req *req)
 	int r;
 
 	req->clock = t->clock;
-	req->deadline_ns = timeout_deadline(t->clock, t->flags, t->period_ns);
+	req->deadline_ns =
+		timeout_deadline(req->ring, t->clock, t->flags, t->period_ns);
 	r = au_timers_arm(ring, req);
 	if (r < 0)
 		return r;
@@ -222,7 +224,7 @@ static int timeout_update(struct au_ring *ring, struct au_req *t,
 
 	if (r < 0)
 		return r;
-	t->deadline_ns = timeout_deadline(t->clock, flags, ns);
+	t->deadline_ns = timeout_deadline(ring, t->clock, flags, ns);
 	return au_timers_arm(ring, t);
 }
 
@@ -267,7 +269,8 @@ enum au_issue au_link_timeout(struct au_req *req, unsigned int issue_flags)
 	int r;
 
 	req->clock = t->clock;
-	req->deadline_ns = timeout_deadline(t->clock, t->flags, t->period_ns);
+	req->deadline_ns =
+		timeout_deadline(req->ring, t->clock, t->flags, t->period_ns);
 	r = au_timers_arm(req->ring, req);
 	if (r < 0) {
 		au_req_set_res(req, r);

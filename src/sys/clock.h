@@ -19,12 +19,18 @@ static inline uint64_t au_now_ns(void)
 	return au_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Seconds too large for 64 bits of nanoseconds mean "for ever". */
+/*
+ * Seconds too large for 63 bits of nanoseconds mean "for ever", a negative
+ * time one long gone by.
+ */
 static inline uint64_t au_timespec_ns(const struct au_timespec *ts)
 {
-	if ((uint64_t)ts->tv_sec >= UINT64_MAX / AU_NSEC_PER_SEC - 1)
-		return AU_NSEC_FOREVER;
-	return (uint64_t)ts->tv_sec * AU_NSEC_PER_SEC + (uint64_t)ts->tv_nsec;
+	int64_t ns;
+
+	if (__builtin_mul_overflow(ts->tv_sec, (int64_t)AU_NSEC_PER_SEC, &ns) ||
+	    __builtin_add_overflow(ns, ts->tv_nsec, &ns))
+		return ts->tv_sec < 0 ? 0 : AU_NSEC_FOREVER;
+	return ns < 0 ? 0 : (uint64_t)ns;
 }
 
 static inline uint64_t au_ns_add(uint64_t a, uint64_t b)
