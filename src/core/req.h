@@ -90,9 +90,7 @@ struct au_req {
 	struct au_req *link; /* next in the chain */
 	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
-	int32_t sqe_fd; /* what the SQE said, for cancel by fd */
-	uint16_t personality;
-	uint16_t pad;
+	uint64_t reserved;
 
 	/* line 2: wait */
 	struct au_hash_node pending; /* by user_data, while parked */

@@ -146,8 +146,9 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT)) {
 		int r = rw_prep(req, sqe, RW_VECTOR);
 
-		return r < 0 ? r : rw_select_vector(req, au_req_cmd(req,
-							struct au_rw));
+		return r < 0 ? r :
+			       rw_select_vector(req,
+						au_req_cmd(req, struct au_rw));
 	}
 	return rw_prep(req, sqe, RW_VECTOR);
 }
@@ -247,6 +248,11 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 		pos = UINT64_MAX;
 	else if (pos != UINT64_MAX)
 		pos += rw->done;
+	/* Without flags the plain calls do, which import no vector. */
+	if (!(rw->rw_flags | flags) && iov == &one && pos != UINT64_MAX)
+		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
+							SYS_pread64,
+				  req->fd, one.iov_base, one.iov_len, pos);
 	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
 			  rw->rw_flags | flags);
 }
@@ -528,9 +534,8 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		out = rw_done(req, rw, 0);
 	/* A list's buffer is used up by a file's error, a ring's is not. */
 	if (out == AU_DONE &&
-	    (req->res >= 0 ||
-	     (!sel.group->is_ring &&
-	      au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
+	    (req->res >= 0 || (!sel.group->is_ring &&
+			       au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
 		req->cqe_flags = au_kbuf_take(&sel, (uint32_t)req->res);
 	return out;
 }
