@@ -136,13 +136,19 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 		AU_OP_CANCEL_COUNTS },
 	[IORING_OP_WAITID] = { au_waitid_prep, au_waitid,
 		AU_OP_BLOCKING | AU_OP_UNBOUND | AU_OP_CANCEL_COUNTS },
+	[IORING_OP_SEND_ZC] = { au_send_zc_prep, au_send_zc,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
+	[IORING_OP_SENDMSG_ZC] = { au_sendmsg_zc_prep, au_sendmsg_zc,
+		FILE | AU_OP_IOPRIO | AU_OP_POLLOUT | AU_OP_LAZY },
+	[IORING_OP_READV_FIXED] = { au_readv_fixed_prep, au_read,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN |
+		AU_OP_LAZY },
+	[IORING_OP_WRITEV_FIXED] = { au_readv_fixed_prep, au_write,
+		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT |
+		AU_OP_LAZY },
 
 	/* lacking */
-	[IORING_OP_SEND_ZC] = UNSUPPORTED,
-	[IORING_OP_SENDMSG_ZC] = UNSUPPORTED,
 	[IORING_OP_RECV_ZC] = UNSUPPORTED,
-	[IORING_OP_READV_FIXED] = UNSUPPORTED,
-	[IORING_OP_WRITEV_FIXED] = UNSUPPORTED,
 	[IORING_OP_NOP128] = UNSUPPORTED,
 	[IORING_OP_URING_CMD128] = UNSUPPORTED,
 };
@@ -234,13 +240,17 @@ const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
 	[IORING_OP_FUTEX_WAITV] = { .name = "FUTEX_WAITV",
 		.cleanup = au_async_data_free },
 	[IORING_OP_WAITID] = { .name = "WAITID" },
+	[IORING_OP_SEND_ZC] = { .name = "SEND_ZC",
+		.stabilise = au_send_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_SENDMSG_ZC] = { .name = "SENDMSG_ZC",
+		.stabilise = au_msg_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_READV_FIXED] = { .name = "READV_FIXED",
+		.stabilise = au_rw_stabilise, .cleanup = au_async_data_free },
+	[IORING_OP_WRITEV_FIXED] = { .name = "WRITEV_FIXED",
+		.stabilise = au_rw_stabilise, .cleanup = au_async_data_free },
 
 	/* lacking */
-	[IORING_OP_SEND_ZC] = { .name = "SEND_ZC" },
-	[IORING_OP_SENDMSG_ZC] = { .name = "SENDMSG_ZC" },
 	[IORING_OP_RECV_ZC] = { .name = "RECV_ZC" },
-	[IORING_OP_READV_FIXED] = { .name = "READV_FIXED" },
-	[IORING_OP_WRITEV_FIXED] = { .name = "WRITEV_FIXED" },
 	[IORING_OP_NOP128] = { .name = "NOP128" },
 	[IORING_OP_URING_CMD128] = { .name = "URING_CMD128" },
 };
