@@ -207,11 +207,12 @@ static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 
 int au_cancel(struct au_ring *ring, struct au_cancel *c)
 {
-	int r = cancel_pass(ring, c);
-	/* Comparing files costs a system call each: only if numbers fail. */
-	bool none = c->flags & IORING_ASYNC_CANCEL_ALL ? r == 0 : r == -ENOENT;
+	int r;
 
-	if (none && (c->flags & IORING_ASYNC_CANCEL_FD)) {
+	/* Comparing files costs a system call each: one tries numbers first. */
+	c->same_file = c->flags & IORING_ASYNC_CANCEL_ALL;
+	r = cancel_pass(ring, c);
+	if (r == -ENOENT && (c->flags & IORING_ASYNC_CANCEL_FD)) {
 		c->same_file = true;
 		r = cancel_pass(ring, c);
 	}

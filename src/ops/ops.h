@@ -141,7 +141,6 @@ int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
 		  const char **second, unsigned int flags) au_must_check;
 
 /* A path copied in prep. async_data; NEED_CLEANUP is set. 0 or -errno. */
-int au_path_prep(struct au_req *req, uint64_t user) au_must_check;
 void au_async_data_free(struct au_req *req);
 void *au_async_data_alloc(struct au_req *req, size_t size);
 

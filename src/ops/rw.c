@@ -8,6 +8,7 @@
  *   EOPNOTSUPP     this kind of file cannot promise not to sleep:
  *                  in memory, or a buffered write to a regular file: plainly
  *                  anything else: poll says when, a worker does it
+ *                  (so too where the flag is taken but not honoured)
  *   ESPIPE         a stream: again without an offset
  */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
+#include "sys/nowait.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
@@ -70,10 +72,13 @@ struct au_rw {
 
 static int rw_ioprio(const struct io_uring_sqe *sqe)
 {
-	/* A hint that system calls do not take; only its form is checked. */
+	/*
+	 * A hint that system calls do not take; only its form is checked:
+	 * class (3 bits), hints (10), level (3), which class 0 has not.
+	 */
 	uint16_t prio = AU_READ_ONCE(sqe->ioprio), class = prio >> 13;
 
-	if (class > 3 || (class == 0 && (prio & 0x1fff)))
+	if (class > 3 || (class == 0 && (prio & 7)))
 		return -EINVAL;
 	return 0;
 }
@@ -452,7 +457,12 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	res = rw_call(req, rw, RWF_NOWAIT);
+	if (au_unlikely(rw->pos == UINT64_MAX ||
+			(req->flags & AU_REQ_F_STREAM)) &&
+	    au_unlikely(!au_nowait_honest()))
+		res = -EOPNOTSUPP;
+	else
+		res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
