@@ -181,12 +181,55 @@ int au_rw_stabilise(struct au_req *req)
 	return 0;
 }
 
+static int rw_vector_lengths(const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; i < rw->len; i++) {
+		if ((ssize_t)iov[i].iov_len < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	int r = rw_prep(req, sqe,
+			RW_FIXED | RW_VECTOR |
+				(req->opcode == IORING_OP_WRITEV_FIXED ?
+					 RW_WRITE :
+					 0));
+
+	if (r >= 0)
+		r = au_req_stabilise(req);
+	return r < 0 ? r : rw_vector_lengths(au_req_cmd(req, struct au_rw));
+}
+
+/* Every part of a vector must, and none may be empty. */
+static int rw_check_fixed_vector(const struct au_rsrc_node *n,
+				 const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; n && i < rw->len; i++) {
+		uint64_t addr = (uintptr_t)iov[i].iov_base;
+		uint64_t len = iov[i].iov_len;
+
+		if (!len || addr < n->addr || addr + len < addr ||
+		    addr + len > n->addr + n->len)
+			return -EFAULT;
+	}
+	return n ? 0 : -EFAULT;
+}
+
 /* The range must lie in the registered buffer. */
 static int rw_check_fixed(struct au_req *req, const struct au_rw *rw)
 {
 	const struct au_rsrc_node *n =
 		au_rsrc_lookup(&req->ring->buffers, req->buf_index);
 
+	if (rw->kind & RW_VECTOR)
+		return rw_check_fixed_vector(n, rw);
 	if (!n || rw->addr < n->addr || rw->addr + rw->len < rw->addr ||
 	    rw->addr + rw->len > n->addr + n->len)
 		return -EFAULT;
