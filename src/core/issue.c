@@ -124,13 +124,20 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 }
 
 /*
- * A lazy op's pointers were used as they are. If they turn out bad, the
- * request failed as it would have in prep: that ends the submit call.
+ * A lazy op's pointers were used as they are, and it failed. If they turn out
+ * bad, it fails as it would have in prep: that ends the submit call.
  */
 static au_cold void req_check_lazy(struct au_ring *ring, struct au_req *req)
 {
-	if (!(req->flags & AU_REQ_F_STABLE) && au_req_stabilise(req) < 0)
-		ring->prep_failed = true;
+	int r;
+
+	if (req->flags & AU_REQ_F_STABLE)
+		return;
+	r = au_req_stabilise(req);
+	if (r >= 0)
+		return;
+	req->res = r;
+	ring->prep_failed = true;
 }
 
 void au_req_issue(struct au_ring *ring, struct au_req *req)
@@ -152,8 +159,7 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 
 	switch (op->issue(req, AU_ISSUE_NONBLOCK)) {
 	case AU_DONE:
-		if (au_unlikely(req->res == -EFAULT) &&
-		    (op->traits & AU_OP_LAZY))
+		if (au_unlikely(req->res < 0) && (op->traits & AU_OP_LAZY))
 			req_check_lazy(ring, req);
 		au_req_complete(ring, req);
 		break;
@@ -261,8 +267,10 @@ bool au_ring_run_slow(struct au_ring *ring)
 				au_req_worker_done(ring, req);
 		}
 	}
-	if (ring->poller.nr_waiters)
-		any |= au_poller_run_again(ring) | au_poller_reap(ring);
+	if (ring->poller.nr_waiters) {
+		any |= au_poller_run_again(ring);
+		any |= au_poller_reap(ring);
+	}
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
 	if (any)

@@ -635,7 +635,7 @@ enum au_issue au_shutdown(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_shutdown *s = au_req_cmd(req, struct au_shutdown);
 
-	au_req_set_res(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
+	au_req_set_res_soft(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
 	return AU_DONE;
 }
 

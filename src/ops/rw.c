@@ -72,10 +72,13 @@ struct au_rw {
 
 static int rw_ioprio(const struct io_uring_sqe *sqe)
 {
-	/* A hint that system calls do not take; only its form is checked. */
+	/*
+	 * A hint that system calls do not take; only its form is checked:
+	 * class (3 bits), hints (10), level (3), which class 0 has not.
+	 */
 	uint16_t prio = AU_READ_ONCE(sqe->ioprio), class = prio >> 13;
 
-	if (class > 3 || (class == 0 && (prio & 0x1fff)))
+	if (class > 3 || (class == 0 && (prio & 7)))
 		return -EINVAL;
 	return 0;
 }
