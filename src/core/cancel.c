@@ -51,11 +51,13 @@ int au_cancel_take(struct au_ring *ring, struct au_req *req)
 
 int au_cancel_req(struct au_ring *ring, struct au_req *req)
 {
+	/* Of some ops the kernel says how many it cancelled, not 0. */
+	bool counts = au_ops[req->opcode].traits & AU_OP_CANCEL_COUNTS;
 	int r = au_cancel_take(ring, req);
 
 	if (r == 0)
 		au_req_complete_res(ring, req, -ECANCELED);
-	return r;
+	return counts ? 1 : r;
 }
 
 /* The descriptor that FD or FD_FIXED speaks of, or -1. */
@@ -205,11 +207,12 @@ static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 
 int au_cancel(struct au_ring *ring, struct au_cancel *c)
 {
-	int r = cancel_pass(ring, c);
-	/* Comparing files costs a system call each: only if numbers fail. */
-	bool none = c->flags & IORING_ASYNC_CANCEL_ALL ? r == 0 : r == -ENOENT;
+	int r;
 
-	if (none && (c->flags & IORING_ASYNC_CANCEL_FD)) {
+	/* Comparing files costs a system call each: one tries numbers first. */
+	c->same_file = c->flags & IORING_ASYNC_CANCEL_ALL;
+	r = cancel_pass(ring, c);
+	if (r == -ENOENT && (c->flags & IORING_ASYNC_CANCEL_FD)) {
 		c->same_file = true;
 		r = cancel_pass(ring, c);
 	}

@@ -15,6 +15,7 @@
 #include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
+#include "core/message.h"
 #include "core/op.h"
 #include "core/sqpoll.h"
 #include "core/wait.h"
@@ -318,6 +319,16 @@ static int register_locked(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	return register_call(ring, opcode, arg, nr);
 }
 
+static int register_blind(uint32_t opcode, uint64_t arg, uint32_t nr)
+{
+	switch (opcode) {
+	case IORING_REGISTER_SEND_MSG_RING:
+		return nr == 1 ? au_message_sync(arg) : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
 int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 		      unsigned int nr_args)
 {
@@ -328,9 +339,9 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 	opcode &= ~IORING_REGISTER_USE_REGISTERED_RING;
 	if (opcode >= IORING_REGISTER_LAST)
 		return -EINVAL;
-	/* Calls without a ring go by -1; none of them is served. */
+	/* What needs no ring. */
 	if (fd == UINT32_MAX && !indexed)
-		return -EINVAL;
+		return register_blind(opcode, (uintptr_t)arg, nr_args);
 	ring = indexed ? au_ring_by_index(fd, &r) : au_ring_lookup(fd, &r);
 	if (!ring)
 		return r;

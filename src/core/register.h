@@ -26,6 +26,10 @@ int au_file_install(struct au_ring *ring, uint32_t slot,
 int au_file_install_fd(struct au_ring *ring, uint32_t file_index,
 		       int fd) au_must_check;
 
+/* The same with a descriptor that is hidden already. */
+int au_file_install_hidden(struct au_ring *ring, uint32_t file_index,
+			   int hidden) au_must_check;
+
 /* Empties a slot: 0, -EBADF if it was, -EINVAL past the end, -ENXIO. */
 int au_file_remove(struct au_ring *ring, uint32_t slot) au_must_check;
 

@@ -275,24 +275,33 @@ int au_file_install(struct au_ring *ring, uint32_t slot, int hidden_fd)
 	return 0;
 }
 
-int au_file_install_fd(struct au_ring *ring, uint32_t file_index, int fd)
+int au_file_install_hidden(struct au_ring *ring, uint32_t file_index,
+			   int hidden)
 {
 	bool alloc = file_index == IORING_FILE_INDEX_ALLOC;
-	int hidden = au_fd_hide(fd), slot, r;
+	uint32_t slot = file_index - 1;
+	int r = 0;
 
-	if (hidden < 0)
-		return hidden;
-	slot = (int)file_index - 1;
-	if (alloc)
-		slot = ring->files.registered ?
-			       au_rsrc_find_free(&ring->files) :
-			       -ENFILE;
-	r = slot < 0 ? slot : au_file_install(ring, (uint32_t)slot, hidden);
+	if (alloc) {
+		r = ring->files.registered ? au_rsrc_find_free(&ring->files) :
+					     -ENFILE;
+		slot = (uint32_t)r;
+	}
+	if (r >= 0)
+		r = au_file_install(ring, slot, hidden);
 	if (r < 0) {
 		au_fd_close_hidden(hidden);
 		return r;
 	}
-	return alloc ? slot : 0;
+	return alloc ? (int)slot : 0;
+}
+
+int au_file_install_fd(struct au_ring *ring, uint32_t file_index, int fd)
+{
+	int hidden = au_fd_hide(fd);
+
+	return hidden < 0 ? hidden :
+			    au_file_install_hidden(ring, file_index, hidden);
 }
 
 int au_file_remove(struct au_ring *ring, uint32_t slot)

@@ -213,7 +213,7 @@ int au_msg_stabilise(struct au_req *req)
 	if (hdr.msg_iovlen > IOV_MAX)
 		return -EMSGSIZE;
 	if ((int)hdr.msg_namelen < 0)
-		return -EINVAL;
+		return req->flags & AU_REQ_F_MULTISHOT ? -EOVERFLOW : -EINVAL;
 	if ((req->flags & AU_REQ_F_BUFFER_SELECT) && hdr.msg_iovlen > 1)
 		return -EINVAL;
 	control = receives ? 0 : hdr.msg_controllen;
@@ -479,6 +479,8 @@ int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
+#define ACCEPT_TURN 32 /* connections before others have their turn */
+
 /* Runs `call` while the socket is in non-blocking mode. */
 struct nonblocking {
 	int fd, flags; /* flags < 0: nothing to restore */
@@ -522,10 +524,13 @@ static int accept_call(struct au_req *req, const struct au_accept *a)
 enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_accept *a = au_req_cmd(req, struct au_accept);
-	int r;
+	int r, turn = 0;
 
 	for (;;) {
 		uint32_t more = 0;
+
+		if (turn++ == ACCEPT_TURN)
+			return AU_REQUEUE;
 
 		r = accept_call(req, a);
 		if (r == -EAGAIN)

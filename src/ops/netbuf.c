@@ -33,6 +33,17 @@ struct net_bufs {
 	struct iovec iov[AU_KBUF_BUNDLE_MAX];
 };
 
+/* No buffer: but what is not a socket is told of first. */
+static int bufs_missing(struct au_req *req, int err)
+{
+	int type;
+	socklen_t len = sizeof(type);
+	int r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET, SO_TYPE,
+				&type, &len);
+
+	return r < 0 ? r : err;
+}
+
 static int bufs_pick(struct au_req *req, const struct au_sr *sr,
 		     struct net_bufs *b)
 {
@@ -40,7 +51,8 @@ static int bufs_pick(struct au_req *req, const struct au_sr *sr,
 	uint32_t want = sr->want;
 	int r;
 
-	if (sr->flags & AU_SR_LIMIT)
+	/* The limit ends a multishot; only bundles are cut to it. */
+	if ((sr->flags & AU_SR_LIMIT) && (sr->flags & IORING_RECVSEND_BUNDLE))
 		want = want ? au_min_u32(want, sr->left) : sr->left;
 	if (!(sr->flags & IORING_RECVSEND_BUNDLE)) {
 		r = au_kbuf_pick(k, req->buf_index, want, &b->sel);
@@ -201,7 +213,7 @@ static enum au_issue recv_once(struct au_req *req, struct au_sr *sr)
 	long res = bufs_pick(req, sr, &b);
 
 	if (res < 0)
-		return recv_end(req, res, 0);
+		return recv_end(req, bufs_missing(req, (int)res), 0);
 	res = recv_call(req, sr, &b);
 	if (res == -EAGAIN)
 		return AU_RETRY;
@@ -229,7 +241,7 @@ static enum au_issue recv_shot(struct au_req *req, struct au_sr *sr,
 	long res = bufs_pick(req, sr, &b);
 
 	if (res < 0)
-		return recv_end(req, res, 0);
+		return recv_end(req, bufs_missing(req, (int)res), 0);
 	res = msg ? recvmsg_multishot(req, sr, &b) : recv_call(req, sr, &b);
 	if (res == -EAGAIN)
 		return AU_RETRY;
@@ -344,7 +356,7 @@ enum au_issue au_send_select(struct au_req *req)
 	for (;;) {
 		res = bufs_pick(req, sr, &b);
 		if (res < 0)
-			return recv_end(req, res, 0);
+			return recv_end(req, bufs_missing(req, (int)res), 0);
 		res = send_call(req, sr, &b);
 		if (res == -EAGAIN)
 			return AU_RETRY;

@@ -19,11 +19,17 @@ AU_OP_DECLARE(async_cancel);
 
 /* epoll.c */
 AU_OP_DECLARE(epoll_ctl);
+AU_OP_DECLARE(epoll_wait_op);
 
 /* filetable.c */
 AU_OP_DECLARE(files_update);
 
 AU_OP_DECLARE(fixed_fd_install);
+
+/* futex.c: named apart from the functions of sys/futex.h */
+AU_OP_DECLARE(futex_wait_op);
+AU_OP_DECLARE(futex_wake_op);
+AU_OP_DECLARE(futex_waitv);
 
 /* fs.c */
 AU_OP_DECLARE(renameat);
@@ -35,6 +41,9 @@ AU_OP_DECLARE(linkat);
 /* kbuf.c */
 AU_OP_DECLARE(provide_buffers);
 AU_OP_DECLARE(remove_buffers);
+
+/* msg_ring.c */
+AU_OP_DECLARE(msg_ring);
 
 /* net.c */
 AU_OP_DECLARE(accept);
@@ -101,6 +110,12 @@ void au_timeout_cleanup(struct au_req *req);
 
 /* truncate.c */
 AU_OP_DECLARE(ftruncate);
+
+/* uring_cmd.c */
+AU_OP_DECLARE(uring_cmd);
+
+/* waitid.c */
+AU_OP_DECLARE(waitid);
 
 /* xattr.c */
 AU_OP_DECLARE(fsetxattr);

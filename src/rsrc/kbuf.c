@@ -259,8 +259,12 @@ int au_kbuf_pick_bundle(struct au_kbufs *k, uint16_t bgid, uint64_t want,
 	for (; nr < max && nr < ready && want; nr++) {
 		struct io_uring_buf *b =
 			ring_entry(g, (uint16_t)(g->head + nr));
+		uint32_t whole = AU_READ_ONCE(b->len);
 
-		sel->last_whole = AU_READ_ONCE(b->len);
+		/* Only an incremental buffer is used in part. */
+		if (whole > want && !g->incremental)
+			break;
+		sel->last_whole = whole;
 		iov[nr].iov_base = au_ptr(AU_READ_ONCE(b->addr));
 		iov[nr].iov_len = au_min_u64(sel->last_whole, want);
 		want -= iov[nr].iov_len;
