@@ -271,8 +271,6 @@ void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 		int flags;
 	} rest = { m->hdr.msg_controllen, m->hdr.msg_flags };
 
-	if (!(req->flags & AU_REQ_F_STABLE))
-		return;
 	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
 			    &name, sizeof(name.namelen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
@@ -330,6 +328,17 @@ static bool socket_is_stream(int fd)
 	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type,
 			  &len) >= 0 &&
 	       (type == SOCK_STREAM || type == SOCK_SEQPACKET);
+}
+
+/* Only TCP's accept tells the kernel whether more are waiting. */
+static bool socket_is_inet(int fd)
+{
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain,
+			  &len) >= 0 &&
+	       (domain == AF_INET || domain == AF_INET6);
 }
 
 /*
@@ -408,7 +417,9 @@ enum au_issue au_sr_issue(struct au_req *req)
 		res = (res > 0 ? res : 0) + sr->done;
 	}
 	req->res = (int)res;
-	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
+	/* Not stable: the call wrote into the application's own. */
+	if (req->opcode == IORING_OP_RECVMSG && res >= 0 &&
+	    (req->flags & AU_REQ_F_STABLE))
 		au_msg_give_back(req, req->async_data);
 	return AU_DONE;
 }
@@ -535,7 +546,8 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 		r = accept_call(req, a);
 		if (r == -EAGAIN)
 			return AU_RETRY;
-		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0)
+		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0 &&
+		    socket_is_inet(req->fd))
 			more = IORING_CQE_F_SOCK_NONEMPTY;
 		if (!(req->flags & AU_REQ_F_MULTISHOT) || r < 0 ||
 		    !au_req_post_more(req->ring, req, r, more)) {
