@@ -69,7 +69,9 @@ static bool cancel_matches(const struct au_cancel *c, const struct au_req *req)
 	if (f & IORING_ASYNC_CANCEL_ANY)
 		return true;
 	if (f & IORING_ASYNC_CANCEL_FD) {
-		bool fixed = req->flags & AU_REQ_F_FIXED_FILE;
+		/* A worker may be adding other bits. */
+		bool fixed = au_load_relaxed(&req->flags) &
+			     AU_REQ_F_FIXED_FILE;
 
 		if (!(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) ||
 		    fixed != !!(f & IORING_ASYNC_CANCEL_FD_FIXED) ||
@@ -106,7 +108,7 @@ static struct au_req *cancel_find(struct au_ring *ring,
 		struct au_req *req = au_container_of(n, struct au_req, pending);
 
 		/* Interrupted once is enough. */
-		if (cancel_matches(c, req) && !(req->flags & AU_REQ_F_CANCEL))
+		if (cancel_matches(c, req) && !req->cancelled)
 			found = req;
 	}
 	return found;
@@ -140,8 +142,7 @@ bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 			struct au_req *req =
 				au_container_of(n, struct au_req, pending);
 
-			if (cancel_matches(c, req) &&
-			    (req->flags & AU_REQ_F_CANCEL))
+			if (cancel_matches(c, req) && req->cancelled)
 				return true;
 		}
 	}

@@ -45,7 +45,10 @@ bool au_ring_run(struct au_ring *ring);
 /* Tells the thread that sleeps for the ring that there is work. Any thread. */
 void au_ring_kick(struct au_ring *ring);
 
-/* DEFER_TASKRUN: tells the owner that there is something to run. Lock held. */
+/*
+ * DEFER_TASKRUN: tells the owner, once until he comes, that there is something
+ * to run. Lock held.
+ */
 void au_ring_announce(struct au_ring *ring);
 
 /* Releases deferred requests whose time has come. */
@@ -54,6 +57,7 @@ void au_drain_defer(struct au_ring *ring, struct au_req *req);
 
 /* Chains (core/links.c). */
 struct au_req *au_links_next(struct au_ring *ring, struct au_req *req);
+void au_links_start(struct au_ring *ring, struct au_req *req);
 void au_links_arm_timeout(struct au_ring *ring, struct au_req *req);
 int au_links_stabilise(struct au_req *head) au_must_check;
 

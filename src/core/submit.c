@@ -102,6 +102,7 @@ static int req_init(struct au_ring *ring, struct au_req *req,
 	req->link = NULL;
 	req->res = 0;
 	req->cqe_flags = 0;
+	req->cancelled = false;
 	if (au_unlikely(req->opcode >= IORING_OP_LAST)) {
 		req->opcode = IORING_OP_NOP;
 		return -EINVAL;

@@ -65,7 +65,7 @@ static void poll_watch_ring(struct au_ring *ring, int fd)
 		return;
 	if (target != ring && !au_trylock(&target->lock))
 		return;
-	target->watched = true;
+	au_store_relaxed(&target->watched, true);
 	au_cq_update_notify(target);
 	au_notify_sync(target);
 	if (target != ring)
