@@ -125,6 +125,7 @@ static inline int req_init(struct au_ring *ring, struct au_req *req,
 	req->cqe_flags = 0;
 	req->opcode = IORING_OP_NOP;
 	req->at = AU_AT_NONE;
+	req->cancelled = false;
 	req->user_data = AU_READ_ONCE(sqe->user_data);
 	req->link = NULL;
 	if (au_unlikely(head.opcode >= IORING_OP_LAST))
