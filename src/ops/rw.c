@@ -37,9 +37,12 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
+#ifndef RWF_NOSIGNAL
+#define RWF_NOSIGNAL 0x100
+#endif
 #define RWF_KNOWN                                                     \
 	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
-	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
+	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE | RWF_NOSIGNAL)
 
 /*
  * A buffered write longer than this goes to a worker. The length of a vector
@@ -451,6 +454,9 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
+	/* Polling for completion is the ring's to ask for, not a request's. */
+	if (au_unlikely(rw->rw_flags & RWF_HIPRI))
+		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
 	refused =
