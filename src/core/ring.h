@@ -24,6 +24,8 @@
 #include "base/mpscq.h"
 #include "core/req.h"
 #include "core/poller.h"
+#include "core/region.h"
+#include "core/restrict.h"
 #include "core/timers.h"
 #include "core/workers.h"
 #include "rsrc/kbuf.h"
@@ -166,6 +168,8 @@ struct au_ring {
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;
 	struct au_kbufs kbufs; /* provided buffers */
+	struct au_restrictions restrictions;
+	struct au_region region; /* registered memory */
 	struct au_list deferred; /* requests waiting in drain order */
 	uint32_t hk_seq, hk_quiet; /* enter_seq it saw last; looks since */
 	int ring_fd; /* a number the application has for it, or -1 */

@@ -417,9 +417,7 @@ enum au_issue au_sr_issue(struct au_req *req)
 		res = (res > 0 ? res : 0) + sr->done;
 	}
 	req->res = (int)res;
-	/* Not stable: the call wrote into the application's own. */
-	if (req->opcode == IORING_OP_RECVMSG && res >= 0 &&
-	    (req->flags & AU_REQ_F_STABLE))
+	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
 		au_msg_give_back(req, req->async_data);
 	return AU_DONE;
 }
