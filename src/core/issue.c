@@ -10,11 +10,13 @@
 #include "core/issue.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include "core/complete.h"
 #include "core/message.h"
 #include "core/notify.h"
 #include "core/register.h"
+#include "sys/syscall.h"
 
 static uint64_t pending_key(const struct au_hash_node *n)
 {
@@ -214,6 +216,19 @@ bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
 		break;
 	}
 	return true;
+}
+
+void au_req_set_res_soft(struct au_req *req, int res)
+{
+	long fl;
+
+	req->res = res;
+	if (res != -EBADF ||
+	    !(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE))
+		return;
+	fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
+	if (fl < 0 || (fl & O_PATH))
+		au_req_set_fail(req);
 }
 
 void au_req_run_in_worker(struct au_req *req)
