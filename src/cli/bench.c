@@ -35,8 +35,9 @@ static const struct {
 	  bench_nop_cases },
 	{ "read", "cached 4 KiB reads and writes, on disk and tmpfs",
 	  bench_read_cases },
-	{ "timer", "timeouts: arm and cancel, up to 1 000 000 pending; "
-		   "lateness",
+	{ "timer",
+	  "timeouts: arm and cancel, up to 1 000 000 pending; "
+	  "lateness",
 	  bench_timer_cases },
 };
 

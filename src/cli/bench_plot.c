@@ -97,8 +97,8 @@ static void rival(FILE *f, const struct scale *s,
 
 	if (!res->has[BENCH_RIVAL])
 		return;
-	x = x_of(s, bench_gain(res, BENCH_KERNEL) /
-			    bench_gain(res, BENCH_RIVAL));
+	x = x_of(s,
+		 bench_gain(res, BENCH_KERNEL) / bench_gain(res, BENCH_RIVAL));
 	fprintf(f,
 		"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
 		"class=\"rival\"><title>%s</title></line>\n",

@@ -43,8 +43,11 @@ double bench_gain(const struct bench_result *r, enum bench_contender other)
 /* Three digits that count: 1.23, 12.3, 123. */
 static const char *digits(double v, char *buf, size_t size, const char *unit)
 {
-	snprintf(buf, size, "%.*f%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v,
-		 unit);
+	snprintf(buf, size, "%.*f%s",
+		 v < 9.995 ? 2 :
+		 v < 99.95 ? 1 :
+			     0,
+		 v, unit);
 	return buf;
 }
 
@@ -92,7 +95,7 @@ static void text_ratio(const struct bench_result *res, enum bench_contender who)
 
 static void text_line(const struct bench_result *res)
 {
-	printf("%-7s %-30s", res->c->suite, res->c->title);
+	printf("%-7s %-33s", res->c->suite, res->c->title);
 	if (res->skipped[0]) {
 		printf(" skipped: %s\n", res->skipped);
 		return;
@@ -113,7 +116,7 @@ static void text_line(const struct bench_result *res)
 
 void bench_print_text(const struct bench_report *rep)
 {
-	printf("%-7s %-30s %9s %5s %9s %5s %7s %13s %9s\n", "suite", "work",
+	printf("%-7s %-33s %9s %5s %9s %5s %7s %13s %9s\n", "suite", "work",
 	       "anyuring", "+-", "kernel", "+-", "ratio", "min..max", "rival");
 	for (unsigned int i = 0; i < rep->nr; i++)
 		text_line(&rep->results[i]);
