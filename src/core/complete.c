@@ -89,8 +89,9 @@ void au_cq_commit_slow(struct au_ring *ring)
 	}
 	if (ring->has_leader)
 		au_ring_kick(ring);
-	if (ring->eventfd >= 0 && !ring->eventfd_async)
+	if (ring->eventfd >= 0 && (!ring->eventfd_async || ring->eventfd_due))
 		au_notify_eventfd(ring);
+	ring->eventfd_due = false;
 	if (ring->watched)
 		au_notify_readable(ring);
 }

@@ -39,6 +39,12 @@ void au_req_run_in_worker(struct au_req *req);
 /* Back from a worker. */
 void au_req_worker_done(struct au_ring *ring, struct au_req *req);
 
+/*
+ * Hands a request over to whoever runs the ring, and runs the ring if nobody
+ * holds it. Any thread; only tries the ring's lock.
+ */
+void au_ring_hand_back(struct au_ring *ring, struct au_req *req);
+
 /* Does all that is ready now without sleeping: true if anything was. */
 bool au_ring_run_slow(struct au_ring *ring);
 

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include "anyuring.h"
 #include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
+#include "core/message.h"
 #include "core/op.h"
 #include "core/sqpoll.h"
 #include "core/wait.h"
@@ -45,6 +47,7 @@ void au_register_release(struct au_ring *ring)
 
 static int register_eventfd(struct au_ring *ring, uint64_t arg, bool async)
 {
+	struct stat st;
 	int32_t fd;
 	uint64_t zero = 0;
 	int r;
@@ -56,9 +59,13 @@ static int register_eventfd(struct au_ring *ring, uint64_t arg, bool async)
 	r = au_fd_dup_hidden(fd);
 	if (r < 0)
 		return r;
-	/* Only an eventfd takes eight bytes of zero, and nothing happens. */
-	if (au_syscall(SYS_write, r, &zero, sizeof(zero)) !=
-	    (long)sizeof(zero)) {
+	/*
+	 * Only an eventfd has no file type and takes eight bytes of zero, and
+	 * nothing happens.
+	 */
+	if (au_syscall(SYS_fstat, r, &st) < 0 || (st.st_mode & S_IFMT) ||
+	    au_syscall(SYS_write, r, &zero, sizeof(zero)) !=
+		    (long)sizeof(zero)) {
 		au_fd_close_hidden(r);
 		return -EINVAL;
 	}
@@ -193,6 +200,9 @@ static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 				.user_data = sc.addr,
 				.fd = sc.fd,
 				.opcode = sc.opcode };
+	if ((sc.flags & IORING_ASYNC_CANCEL_FD) &&
+	    !au_cancel_fd_valid(ring, &c))
+		return -EBADF;
 	if (sc.timeout.tv_sec != -1 || sc.timeout.tv_nsec != -1)
 		deadline = au_ns_add(au_now_ns(), au_timespec_ns(&sc.timeout));
 	r = au_cancel(ring, &c);
@@ -309,6 +319,16 @@ static int register_locked(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	return register_call(ring, opcode, arg, nr);
 }
 
+static int register_blind(uint32_t opcode, uint64_t arg, uint32_t nr)
+{
+	switch (opcode) {
+	case IORING_REGISTER_SEND_MSG_RING:
+		return nr == 1 ? au_message_sync(arg) : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
 int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 		      unsigned int nr_args)
 {
@@ -319,6 +339,9 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 	opcode &= ~IORING_REGISTER_USE_REGISTERED_RING;
 	if (opcode >= IORING_REGISTER_LAST)
 		return -EINVAL;
+	/* What needs no ring. */
+	if (fd == UINT32_MAX && !indexed)
+		return register_blind(opcode, (uintptr_t)arg, nr_args);
 	ring = indexed ? au_ring_by_index(fd, &r) : au_ring_lookup(fd, &r);
 	if (!ring)
 		return r;

@@ -18,33 +18,44 @@ static int buffer_node(const struct iovec *iov, uint64_t tag,
 	uint64_t addr = (uintptr_t)iov->iov_base;
 
 	*out = NULL;
-	if (!addr) {
-		if (iov->iov_len)
-			return -EFAULT;
+	if (!addr)
 		return tag ? -EINVAL : 0;
-	}
-	if (!iov->iov_len || iov->iov_len > BUFFER_LEN_MAX)
-		return -EFAULT;
-	if (addr + iov->iov_len < addr)
-		return -EOVERFLOW;
 	if (au_user_writable(addr, iov->iov_len))
 		return -EFAULT;
 	*out = au_rsrc_buffer(addr, iov->iov_len, tag);
 	return *out ? 0 : -ENOMEM;
 }
 
+/* What can be said of it without looking at the memory. */
+static int iov_check(const struct iovec *iov)
+{
+	uint64_t addr = (uintptr_t)iov->iov_base;
+
+	if ((ssize_t)iov->iov_len < 0)
+		return -EINVAL;
+	if (!addr)
+		return iov->iov_len ? -EFAULT : 0;
+	if (!iov->iov_len || iov->iov_len > BUFFER_LEN_MAX)
+		return -EFAULT;
+	return addr + iov->iov_len + 4095 < addr ? -EOVERFLOW : 0;
+}
+
+/* In the kernel's order: a bad vector speaks before a bad tag. */
 static int iov_and_tag(uint64_t iovs, uint64_t tags, uint32_t i,
 		       struct iovec *iov, uint64_t *tag)
 {
+	int r;
+
 	*tag = 0;
 	*iov = (struct iovec){ 0 };
-	if (tags &&
-	    au_copy_from_user(tag, tags + i * sizeof(*tag), sizeof(*tag)))
-		return -EFAULT;
 	if (iovs &&
 	    au_copy_from_user(iov, iovs + i * sizeof(*iov), sizeof(*iov)))
 		return -EFAULT;
-	return 0;
+	r = iov_check(iov);
+	if (r >= 0 && tags)
+		r = au_copy_from_user(tag, tags + i * sizeof(*tag),
+				      sizeof(*tag));
+	return r;
 }
 
 static void buffers_drop(struct au_ring *ring, bool silent)
@@ -112,10 +123,10 @@ int au_register_buffers_update(struct au_ring *ring, uint64_t arg,
 		return -EFAULT;
 	if (!up.nr || up.resv || up.resv2)
 		return -EINVAL;
-	if (!ring->buffers.registered)
-		return -ENXIO;
 	if (up.offset + up.nr < up.offset)
 		return -EOVERFLOW;
+	if (!ring->buffers.registered)
+		return -ENXIO;
 	if (up.offset + up.nr > ring->buffers.nr)
 		return -EINVAL;
 	for (done = 0; done < up.nr; done++) {

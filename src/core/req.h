@@ -54,6 +54,7 @@ enum {
 	AU_REQ_F_CQE32 = 1 << 22, /* extra[] goes into the CQE */
 	AU_REQ_F_HIDDEN_FD = 1 << 23, /* fd is a reference of its own */
 	AU_REQ_F_SYNC_CANCEL = 1 << 24, /* somebody waits for its end */
+	AU_REQ_F_MESSAGE = 1 << 26, /* no request: a CQE from elsewhere */
 	AU_REQ_F_AGAIN = 1 << 25, /* in the poller's list of those to go on */
 };
 
@@ -172,6 +173,15 @@ static inline void au_req_set_fail(struct au_req *req)
 				      AU_REQ_F_COMPLETE_SLOW);
 	else
 		au_req_set(req, AU_REQ_F_FAIL | AU_REQ_F_COMPLETE_SLOW);
+}
+
+/*
+ * The result of an op whose errors, in the kernel, break no chain and are
+ * skipped like a success: path operations, sync, truncate, madvise, shutdown.
+ */
+static inline void au_req_set_res_soft(struct au_req *req, int res)
+{
+	req->res = res;
 }
 
 /* The result of an op; a negative one fails the request. */

@@ -21,6 +21,7 @@
 #include "core/cancel.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
+#include "core/message.h"
 #include "core/register.h"
 #include "core/sqpoll.h"
 #include "sys/poll.h"
@@ -355,6 +356,7 @@ static void ring_teardown(struct au_ring *ring)
 	ring->alive = false;
 	au_cancel_all(ring);
 	au_workers_destroy(ring);
+	au_messages_drop(ring);
 	au_poller_destroy(ring);
 	au_timers_destroy(&ring->timers);
 	au_hash_free(&ring->pending);

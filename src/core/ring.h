@@ -103,6 +103,26 @@ struct au_ring {
 		bool disabled; /* R_DISABLED and not enabled yet */
 		bool prep_failed; /* a lazy op's pointers turned out bad */
 		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
+		uint32_t hints_max;
+		uint8_t *hints; /* by descriptor, see au_fd_hint() */
+	} au_aligned_cacheline;
+
+	/* who is inside, who serves: every enter writes */
+	struct {
+		struct au_sqpoll *sqpoll;
+		struct au_hash pending; /* every parked request, by user_data */
+		uint64_t now_ns; /* see au_ring_now(); 0 is not read yet */
+		uint32_t nr_inside; /* threads inside enter */
+		uint32_t enter_seq; /* enters so far: is anybody attending? */
+		uint32_t nr_followers; /* threads waiting for cq_seq */
+		bool alive;
+		bool closing; /* the last descriptor is gone */
+		bool has_leader; /* a thread waits in the poller */
+		bool attended; /* the housekeeper looks every tick */
+		bool announced; /* DEFER_TASKRUN: the owner was told */
+		bool nested; /* the housekeeper waits on the poller's epoll */
+		bool watched; /* somebody polls the ring fd */
+		bool readable; /* the ring fd was made readable */
 	} au_aligned_cacheline;
 
 	/* completion: whoever posts writes */
@@ -112,14 +132,15 @@ struct au_ring {
 		uint32_t cq_head_seen; /* a bound that spares reads of it */
 		uint32_t nr_overflow;
 		uint32_t nr_timeouts; /* timeouts fired: they end waits */
-		struct au_slist overflow;
+		bool notify; /* somebody must hear of new CQEs */
+		bool eventfd_async;
+		bool eventfd_due; /* async: a worker has had a hand in it */
 		/* Timeouts with a completion count; NULL while there are none. */
 		void (*run_counted)(struct au_ring *ring);
 		struct au_list counted;
 		uint32_t counted_last; /* completions at the last look */
 		int eventfd; /* registered, -1 none (a hidden duplicate) */
-		bool eventfd_async;
-		bool notify; /* somebody must hear of new CQEs */
+		struct au_slist overflow;
 	} au_aligned_cacheline;
 
 	/* remote posting: workers and other threads write, expect bouncing */
@@ -134,29 +155,15 @@ struct au_ring {
 	struct {
 		struct au_poller poller;
 		struct au_timers timers;
-		uint64_t now_ns; /* see au_ring_now(); 0 is not read yet */
 		struct au_workers *workers; /* NULL until first needed */
-		struct au_hash pending; /* every parked request, by user_data */
 	} au_aligned_cacheline;
 
-	struct au_run run; /* the submitter writes */
+	struct au_run run au_aligned_cacheline; /* the submitter writes */
 
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;
 	struct au_kbufs kbufs; /* provided buffers */
 	struct au_list deferred; /* requests waiting in drain order */
-	struct au_sqpoll *sqpoll;
-	bool has_leader; /* a thread waits in the poller */
-	uint32_t nr_followers; /* threads waiting for cq_seq */
-	uint32_t nr_inside; /* threads inside enter */
-	uint32_t enter_seq; /* enters so far: is anybody attending? */
-	bool alive;
-	bool closing; /* the last descriptor is gone */
-	bool attended; /* the housekeeper looks every tick */
-	bool announced; /* DEFER_TASKRUN: the owner was told */
-	bool watched; /* somebody polls the ring fd */
-	bool readable; /* the ring fd was made readable */
-	bool nested; /* the housekeeper waits on the poller's epoll */
 	uint32_t hk_seq, hk_quiet; /* enter_seq it saw last; looks since */
 	struct au_list hk_node; /* in its list; under its lock */
 	int ring_fd; /* a number the application has for it, or -1 */
@@ -164,14 +171,38 @@ struct au_ring {
 	int mem_fd; /* memfd behind the mappings, -1 with NO_MMAP; hidden */
 	struct au_fd_id id; /* of the application's end */
 	size_t rings_size, sqes_size;
-	uint8_t *hints; /* by descriptor, see au_fd_hint() */
-	uint32_t hints_max;
 	void *chunks; /* slabs of requests */
 	uint32_t nr_chunks;
 	int clockid; /* of waits */
 	uint32_t refs_index; /* registered ring indices that hold it */
 	struct au_ring *next; /* all rings ever made */
 };
+
+/* A group a set of cache lines, by who writes it; see docs/architecture.md. */
+#define AU_ASSERT_GROUP(field)                                              \
+	_Static_assert(offsetof(struct au_ring, field) % AU_CACHELINE == 0, \
+		       "the group of " #field " starts a cache line")
+
+AU_ASSERT_GROUP(shared); /* set up once */
+AU_ASSERT_GROUP(lock); /* submission */
+AU_ASSERT_GROUP(sqpoll); /* enter */
+AU_ASSERT_GROUP(cq_tail); /* completion */
+AU_ASSERT_GROUP(done); /* remote posting */
+AU_ASSERT_GROUP(poller); /* engines */
+_Static_assert(offsetof(struct au_ring, lock) == AU_CACHELINE,
+	       "what everybody reads is one line");
+_Static_assert(offsetof(struct au_ring, sqpoll) -
+			       offsetof(struct au_ring, lock) ==
+		       AU_CACHELINE,
+	       "what every submission touches is one line");
+_Static_assert(offsetof(struct au_ring, cq_tail) -
+			       offsetof(struct au_ring, sqpoll) ==
+		       AU_CACHELINE,
+	       "what every enter touches is one line");
+_Static_assert(offsetof(struct au_ring, counted) -
+			       offsetof(struct au_ring, cq_tail) <
+		       AU_CACHELINE,
+	       "what posting a CQE touches is one line");
 
 /*
  * The ring behind a descriptor, or NULL with *err = -EBADF or -EOPNOTSUPP.

@@ -17,11 +17,10 @@
 #include "core/register.h"
 #include "core/run.h"
 
-#define SQE_COMMON_FLAGS \
-	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK | IOSQE_ASYNC)
+#define SQE_COMMON_FLAGS (IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK)
 #define SQE_VALID_FLAGS                                            \
 	(SQE_COMMON_FLAGS | IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | \
-	 IOSQE_CQE_SKIP_SUCCESS)
+	 IOSQE_CQE_SKIP_SUCCESS | IOSQE_ASYNC)
 
 /* The next SQE, or NULL if the application's index is out of bounds. */
 static const struct io_uring_sqe *sq_next(struct au_ring *ring)
@@ -67,6 +66,9 @@ static au_cold int req_init_rare_flags(struct au_ring *ring, struct au_req *req,
 	}
 	if (req->flags & IOSQE_CQE_SKIP_SUCCESS)
 		ring->drain_disabled = true;
+	/* Here it may run inline; an async eventfd is told all the same. */
+	if (req->flags & IOSQE_ASYNC)
+		ring->eventfd_due = true;
 	if (req->flags & IOSQE_IO_DRAIN) {
 		if (ring->drain_disabled)
 			return -EOPNOTSUPP;

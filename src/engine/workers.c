@@ -99,28 +99,6 @@ static struct au_req *pool_take(struct au_workers *p, struct au_worker *w)
 	return NULL;
 }
 
-/* Hands a finished request back, and posts it if nobody holds the ring. */
-static void worker_post(struct au_ring *ring, struct au_req *req)
-{
-	bool first = au_mpscq_push(&ring->done, &req->node);
-
-	if (au_ring_defer(ring)) {
-		if (first && au_ring_trylock(ring)) {
-			au_ring_announce(ring);
-			au_ring_unlock(ring);
-		}
-		au_ring_kick(ring);
-		return;
-	}
-	if (au_ring_trylock(ring)) {
-		au_ring_run(ring);
-		au_ring_maybe_destroy(ring);
-		au_ring_unlock(ring);
-	} else {
-		au_ring_kick(ring);
-	}
-}
-
 static void worker_run(struct au_workers *p, struct au_worker *w)
 {
 	struct au_req *req = w->req;
@@ -132,7 +110,7 @@ static void worker_run(struct au_workers *p, struct au_worker *w)
 	p->queue[w->kind].nr_running--;
 	w->req = NULL;
 	au_unlock(&p->lock);
-	worker_post(ring, req);
+	au_ring_hand_back(ring, req);
 	au_lock(&p->lock);
 }
 

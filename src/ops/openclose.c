@@ -44,7 +44,7 @@ static int open_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	o->file_index = AU_READ_ONCE(sqe->file_index);
 	if (o->file_index && (o->how.flags & O_CLOEXEC))
 		return -EINVAL;
-	return au_path_prep(req, AU_READ_ONCE(sqe->addr));
+	return au_paths_prep(req, AU_READ_ONCE(sqe->addr), 0, NULL, 0);
 }
 
 int au_openat_prep(struct au_req *req, const struct io_uring_sqe *sqe)

@@ -8,6 +8,7 @@
  *   EOPNOTSUPP     this kind of file cannot promise not to sleep:
  *                  in memory, or a buffered write to a regular file: plainly
  *                  anything else: poll says when, a worker does it
+ *                  (so too where the flag is taken but not honoured)
  *   ESPIPE         a stream: again without an offset
  */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
+#include "sys/nowait.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
@@ -70,10 +72,13 @@ struct au_rw {
 
 static int rw_ioprio(const struct io_uring_sqe *sqe)
 {
-	/* A hint that system calls do not take; only its form is checked. */
+	/*
+	 * A hint that system calls do not take; only its form is checked:
+	 * class (3 bits), hints (10), level (3), which class 0 has not.
+	 */
 	uint16_t prio = AU_READ_ONCE(sqe->ioprio), class = prio >> 13;
 
-	if (class > 3 || (class == 0 && (prio & 0x1fff)))
+	if (class > 3 || (class == 0 && (prio & 7)))
 		return -EINVAL;
 	return 0;
 }
@@ -387,7 +392,8 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 
 	if (issue_flags & AU_ISSUE_WORKER)
 		return rw_blocking(req, rw);
-	if (rw->kind & RW_FIXED) {
+	/* One that waited keeps the buffer it began with. */
+	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
 			return rw_done(req, rw, res);
@@ -408,7 +414,12 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	res = rw_call(req, rw, RWF_NOWAIT);
+	if (au_unlikely(rw->pos == UINT64_MAX ||
+			(req->flags & AU_REQ_F_STREAM)) &&
+	    au_unlikely(!au_nowait_honest()))
+		res = -EOPNOTSUPP;
+	else
+		res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
@@ -483,6 +494,15 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	return AU_DONE;
 }
 
+/* No buffer; but a descriptor that is none is told of first. */
+static au_cold enum au_issue rw_no_buffer(struct au_req *req, struct au_rw *rw,
+					  long err)
+{
+	long r = au_syscall(SYS_fcntl, req->fd, F_GETFD);
+
+	return rw_done(req, rw, r < 0 ? r : err);
+}
+
 /* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
 static au_cold enum au_issue rw_select(struct au_req *req,
 				       unsigned int issue_flags)
@@ -497,7 +517,7 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		return rw_select_worker(req, rw);
 	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
 	if (r < 0)
-		return rw_done(req, rw, r);
+		return rw_no_buffer(req, rw, r);
 	rw_use_buffer(rw, &sel);
 	out = rw_try(req, issue_flags);
 	/*
@@ -562,7 +582,7 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
 
 		if (res < 0)
-			return rw_done(req, rw, res);
+			return rw_no_buffer(req, rw, res);
 		rw_use_buffer(rw, &sel);
 		res = multishot_read(req, rw);
 		if (res == -EAGAIN)
