@@ -235,6 +235,8 @@ static int bench_run(const struct bench_options *opt, unsigned int mask)
 			"the kernel refuses io_uring (%s): measured without it",
 			rep.refusal);
 	}
+	if (getloadavg(&rep.load, 1) != 1)
+		rep.load = -1;
 	bench_filesystem(opt->dir, rep.filesystem, sizeof(rep.filesystem));
 	if (!report_lay_out(&rep, mask)) {
 		cli_say(&cli_bench, CLI_FAILED, "no memory");

@@ -114,6 +114,7 @@ struct bench_report {
 	unsigned int nr;
 	char refusal[80]; /* "io_uring_setup: EPERM", or "" */
 	char filesystem[32];
+	double load; /* average of the minute before; below 0: unknown */
 };
 
 /* Sorts `v`. */

@@ -101,8 +101,21 @@ static void rival(FILE *f, const struct scale *s,
 		 bench_gain(res, BENCH_KERNEL) / bench_gain(res, BENCH_RIVAL));
 	fprintf(f,
 		"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
-		"class=\"rival\"><title>%s</title></line>\n",
-		x, x, y - 2, y + BAR + 2, res->c->rival_name);
+		"class=\"rival\"/>\n",
+		x, x, y - 2, y + BAR + 2);
+}
+
+/* Two digits that count: 0.82x, 4.5x, 12x, 210000x. */
+static void gain_label(double gain, char *buf, size_t size)
+{
+	double unit = 1;
+
+	while (gain / unit >= 99.5)
+		unit *= 10;
+	if (gain < 9.95)
+		snprintf(buf, size, "%.*fx", gain < 0.995 ? 2 : 1, gain);
+	else
+		snprintf(buf, size, "%.0fx", round(gain / unit) * unit);
 }
 
 static void bar(FILE *f, const struct scale *s, const struct bench_result *res,
@@ -126,7 +139,7 @@ static void bar(FILE *f, const struct scale *s, const struct bench_result *res,
 		x < one ? x : one, y, fabs(x - one) + 0.5, BAR,
 		gain < 1 ? "slower" : "faster");
 	rival(f, s, res, y);
-	snprintf(label, sizeof(label), "%.*fx", gain < 10 ? 2 : 0, gain);
+	gain_label(gain, label, sizeof(label));
 	text(f, (x > one ? x : one) + 8, y + BAR - 3, "value", "start", label);
 }
 

@@ -8,6 +8,9 @@
 #include <unistd.h>
 #include "cli/json.h"
 
+/* A load above this takes processor time from one contender or the other. */
+#define BUSY 0.5
+
 static const char *const keys[BENCH_CONTENDERS] = { "anyuring", "kernel",
 						    "rival" };
 
@@ -120,11 +123,15 @@ void bench_print_text(const struct bench_report *rep)
 	       "anyuring", "+-", "kernel", "+-", "ratio", "min..max", "rival");
 	for (unsigned int i = 0; i < rep->nr; i++)
 		text_line(&rep->results[i]);
-	printf("\nmedians of %u rounds of %u ms; +-: highest less lowest; "
-	       "ratio: anyuring to kernel,\nmore is better, of times (ns, us) "
-	       "less. Files in %s (%s).\n",
+	printf("\nMedians of %u rounds of %u ms; +-: highest less lowest; "
+	       "ratio: anyuring to kernel, of\nrates (/s) more is better, of "
+	       "times (ns, us) less. Files in %s (%s).\n",
 	       rep->opt->rounds, rep->opt->slice_ms, rep->opt->dir,
 	       rep->filesystem);
+	if (rep->load > BUSY)
+		printf("The machine was busy (load %.1f on %ld processors): "
+		       "trust the ratios at most.\n",
+		       rep->load, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* JSON */
@@ -184,6 +191,7 @@ void bench_print_json(const struct bench_report *rep)
 	json_string(&j, "version", AU_VERSION);
 	json_string(&j, "release", uts.release);
 	json_number(&j, "cpus", sysconf(_SC_NPROCESSORS_ONLN), true);
+	json_real(&j, "load", rep->load, rep->load >= 0);
 	json_string(&j, "refused", rep->refusal[0] ? rep->refusal : NULL);
 	json_number(&j, "rounds", rep->opt->rounds, true);
 	json_number(&j, "slice_ms", rep->opt->slice_ms, true);
