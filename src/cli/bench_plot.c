@@ -89,20 +89,24 @@ static void axis(FILE *f, const struct scale *s, double bottom)
 	}
 }
 
-/* A tick where the rival stands, measured by the kernel as the bar is. */
-static void rival(FILE *f, const struct scale *s,
-		  const struct bench_result *res, double y)
+/*
+ * A tick where the rival stands, measured by the kernel as the bar is. Returns
+ * its place, 0 without a rival.
+ */
+static double rival(FILE *f, const struct scale *s,
+		    const struct bench_result *res, double y)
 {
 	double x;
 
 	if (!res->has[BENCH_RIVAL])
-		return;
+		return 0;
 	x = x_of(s,
 		 bench_gain(res, BENCH_KERNEL) / bench_gain(res, BENCH_RIVAL));
 	fprintf(f,
 		"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
 		"class=\"rival\"/>\n",
 		x, x, y - 2, y + BAR + 2);
+	return x;
 }
 
 /* Two digits that count: 0.82x, 4.5x, 12x, 210000x. */
@@ -138,9 +142,9 @@ static void bar(FILE *f, const struct scale *s, const struct bench_result *res,
 		"rx=\"2\" class=\"%s\"/>\n",
 		x < one ? x : one, y, fabs(x - one) + 0.5, BAR,
 		gain < 1 ? "slower" : "faster");
-	rival(f, s, res, y);
+	x = fmax(fmax(x, one), rival(f, s, res, y));
 	gain_label(gain, label, sizeof(label));
-	text(f, (x > one ? x : one) + 8, y + BAR - 3, "value", "start", label);
+	text(f, x + 8, y + BAR - 3, "value", "start", label);
 }
 
 void bench_plot(const struct bench_report *rep, FILE *f)
