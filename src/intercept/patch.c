@@ -65,32 +65,32 @@ static bool patch_failed(long ret)
 	return ret < 0 && ret >= -4095;
 }
 
-/* Room within reach of [lo, hi), at first just below, away from the heap. */
+/*
+ * Room within reach of [lo, hi), below it: above a program lies its heap, and
+ * above the libraries the stack, and both grow.
+ */
 static uint8_t *patch_map(uintptr_t lo, uintptr_t hi, size_t len)
 {
 	const uintptr_t far = 1UL << 30;
 	uintptr_t at;
 	long ret;
 
+	lo &= ~(AU_PATCH_PAGE - 1);
 	if (hi - lo > far)
 		return NULL;
-	lo &= ~(AU_PATCH_PAGE - 1);
-	hi = (hi + AU_PATCH_PAGE - 1) & ~(AU_PATCH_PAGE - 1);
 	for (uintptr_t d = 0; d <= far; d = d ? d * 2 : 1UL << 16) {
-		for (int below = 1; below >= 0; below--) {
-			if (below && lo < d + len + (1UL << 16))
-				continue;
-			at = below ? lo - d - len : hi + d;
-			ret = au_syscall(SYS_mmap, at, len,
-					 (long)(PROT_READ | PROT_WRITE),
-					 (long)(MAP_PRIVATE | MAP_ANONYMOUS |
-						MAP_FIXED_NOREPLACE),
-					 -1L, 0L);
-			if (ret == (long)at)
-				return (uint8_t *)at;
-			if (!patch_failed(ret)) /* the flag is not known */
-				au_syscall(SYS_munmap, ret, len);
-		}
+		if (lo < d + len + (1UL << 16))
+			break;
+		at = lo - d - len;
+		ret = au_syscall(SYS_mmap, at, len,
+				 (long)(PROT_READ | PROT_WRITE),
+				 (long)(MAP_PRIVATE | MAP_ANONYMOUS |
+					MAP_FIXED_NOREPLACE),
+				 -1L, 0L);
+		if (ret == (long)at)
+			return (uint8_t *)at;
+		if (!patch_failed(ret)) /* an old kernel took it for a hint */
+			au_syscall(SYS_munmap, ret, len);
 	}
 	return NULL;
 }
