@@ -174,15 +174,6 @@ static inline void au_req_set_fail(struct au_req *req)
 		au_req_set(req, AU_REQ_F_FAIL | AU_REQ_F_COMPLETE_SLOW);
 }
 
-/*
- * The result of an op whose errors, in the kernel, break no chain and are
- * skipped like a success: path operations, sync, truncate, madvise, shutdown.
- */
-static inline void au_req_set_res_soft(struct au_req *req, int res)
-{
-	req->res = res;
-}
-
 /* The result of an op; a negative one fails the request. */
 static inline void au_req_set_res(struct au_req *req, int res)
 {

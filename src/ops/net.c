@@ -307,7 +307,7 @@ static size_t msg_left(const struct au_net_msg *m)
 
 static long sr_call(struct au_req *req, const struct au_sr *sr, uint32_t flags)
 {
-	void *buf = (char *)au_ptr(sr->addr) + sr->done;
+	void *buf = au_ptr(sr->addr + sr->done);
 	size_t len = sr->len - sr->done;
 
 	if (au_sr_is_msg(req, sr))
@@ -647,7 +647,7 @@ enum au_issue au_shutdown(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_shutdown *s = au_req_cmd(req, struct au_shutdown);
 
-	au_req_set_res_soft(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
+	au_soft_res(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
 	return AU_DONE;
 }
 
