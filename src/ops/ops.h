@@ -140,12 +140,6 @@ AU_OP_DECLARE(sendmsg_zc);
 int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
 		  const char **second, unsigned int flags) au_must_check;
 
-/*
- * The result of an op whose errors, in the kernel, break no chain and are
- * skipped like a success: path operations, sync, truncate, madvise, shutdown.
- */
-void au_soft_res(struct au_req *req, int res);
-
 /* Memory of the request's own: async_data; NEED_CLEANUP is set. */
 void au_async_data_free(struct au_req *req);
 void *au_async_data_alloc(struct au_req *req, size_t size);

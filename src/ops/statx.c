@@ -31,7 +31,7 @@ enum au_issue au_statx(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_statx *s = au_req_cmd(req, struct au_statx);
 
-	au_soft_res(req, (int)au_syscall(SYS_statx, s->dfd, req->async_data,
+	au_req_set_res_soft(req, (int)au_syscall(SYS_statx, s->dfd, req->async_data,
 					    s->flags, s->mask, s->buffer));
 	return AU_DONE;
 }

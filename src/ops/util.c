@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include "core/op.h"
 #include "ops/ops.h"
-#include "sys/fd.h"
 #include "sys/uaccess.h"
 
 void *au_async_data_alloc(struct au_req *req, size_t size)
@@ -22,17 +20,6 @@ void au_async_data_free(struct au_req *req)
 {
 	free(req->async_data);
 	req->async_data = NULL;
-}
-
-void au_soft_res(struct au_req *req, int res)
-{
-	struct au_fd_id id;
-
-	req->res = res;
-	/* A file that is not there is another matter: nothing was tried. */
-	if (res == -EBADF && (au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) &&
-	    au_fd_identify(req->fd, &id) < 0)
-		au_req_set_fail(req);
 }
 
 static int path_copy(char *path, uint64_t user, unsigned int flags)
