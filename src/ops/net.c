@@ -694,9 +694,11 @@ enum au_issue au_socket(struct au_req *req, unsigned int issue_flags)
 	int type = s->type | (s->file_index ? SOCK_CLOEXEC : 0);
 	int r = (int)au_syscall(SYS_socket, s->domain, type, s->protocol);
 
+	/* No room in the table breaks no chain, unlike for OPENAT. */
 	if (r >= 0 && s->file_index)
-		r = au_file_install_fd(req->ring, s->file_index, r);
-	au_req_set_res(req, r);
+		req->res = au_file_install_fd(req->ring, s->file_index, r);
+	else
+		au_req_set_res(req, r);
 	return AU_DONE;
 }
 
