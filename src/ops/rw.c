@@ -286,7 +286,7 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			iov = rest;
 		}
 	} else {
-		one.iov_base = (char *)au_ptr(rw->addr) + rw->done;
+		one.iov_base = au_ptr(rw->addr + rw->done);
 		one.iov_len = rw->len - rw->done;
 	}
 	if (req->flags & AU_REQ_F_STREAM)
