@@ -10,6 +10,7 @@
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
+#include "sys/fd.h"
 
 static int drain_cancel(struct au_ring *ring, struct au_req *req)
 {
@@ -50,11 +51,44 @@ int au_cancel_take(struct au_ring *ring, struct au_req *req)
 
 int au_cancel_req(struct au_ring *ring, struct au_req *req)
 {
+	/* Of some ops the kernel says how many it cancelled, not 0. */
+	bool counts = au_ops[req->opcode].traits & AU_OP_CANCEL_COUNTS;
 	int r = au_cancel_take(ring, req);
 
 	if (r == 0)
 		au_req_complete_res(ring, req, -ECANCELED);
-	return r;
+	return counts ? 1 : r;
+}
+
+/* The descriptor that FD or FD_FIXED speaks of, or -1. */
+static int cancel_fd(struct au_ring *ring, const struct au_cancel *c)
+{
+	struct au_rsrc_node *n;
+
+	if (!(c->flags & IORING_ASYNC_CANCEL_FD_FIXED))
+		return c->fd;
+	n = au_rsrc_lookup(&ring->files, (uint32_t)c->fd);
+	return n ? n->fd : -1;
+}
+
+bool au_cancel_fd_valid(struct au_ring *ring, const struct au_cancel *c)
+{
+	struct au_fd_id id;
+
+	return au_fd_identify(cancel_fd(ring, c), &id) >= 0;
+}
+
+/* It is the file that counts, whatever number either side has for it. */
+static bool cancel_matches_fd(const struct au_cancel *c,
+			      const struct au_req *req)
+{
+	int fd = cancel_fd(req->ring, c);
+
+	/* What waits for earlier requests has not looked its file up. */
+	if (!(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) ||
+	    req->at == AU_AT_DRAIN)
+		return false;
+	return req->fd == fd || (c->same_file && au_fd_same(req->fd, fd));
 }
 
 static bool cancel_matches(const struct au_cancel *c, const struct au_req *req)
@@ -68,16 +102,8 @@ static bool cancel_matches(const struct au_cancel *c, const struct au_req *req)
 		return false;
 	if (f & IORING_ASYNC_CANCEL_ANY)
 		return true;
-	if (f & IORING_ASYNC_CANCEL_FD) {
-		/* A worker may be adding other bits. */
-		bool fixed = au_load_relaxed(&req->flags) &
-			     AU_REQ_F_FIXED_FILE;
-
-		if (!(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) ||
-		    fixed != !!(f & IORING_ASYNC_CANCEL_FD_FIXED) ||
-		    req->sqe_fd != c->fd)
-			return false;
-	}
+	if ((f & IORING_ASYNC_CANCEL_FD) && !cancel_matches_fd(c, req))
+		return false;
 	if ((f & IORING_ASYNC_CANCEL_OP) && req->opcode != c->opcode)
 		return false;
 	if (!(f & (IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_OP)) ||
@@ -149,7 +175,7 @@ bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 	return false;
 }
 
-int au_cancel(struct au_ring *ring, const struct au_cancel *c)
+static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 {
 	bool all = c->flags &
 		   (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
@@ -176,6 +202,20 @@ int au_cancel(struct au_ring *ring, const struct au_cancel *c)
 		nr++;
 	}
 	return all ? nr : r;
+}
+
+int au_cancel(struct au_ring *ring, struct au_cancel *c)
+{
+	int r;
+
+	/* Comparing files costs a system call each: one tries numbers first. */
+	c->same_file = c->flags & IORING_ASYNC_CANCEL_ALL;
+	r = cancel_pass(ring, c);
+	if (r == -ENOENT && (c->flags & IORING_ASYNC_CANCEL_FD)) {
+		c->same_file = true;
+		r = cancel_pass(ring, c);
+	}
+	return r;
 }
 
 void au_cancel_all(struct au_ring *ring)

@@ -11,14 +11,18 @@ struct au_cancel {
 	int32_t fd; /* descriptor, or table slot with FD_FIXED */
 	uint8_t opcode;
 	const struct au_req *self; /* never cancelled */
+	bool same_file; /* FD: other descriptors of the file match too */
 };
+
+/* Does FD, or FD_FIXED, name a file? If not the answer is -EBADF. */
+bool au_cancel_fd_valid(struct au_ring *ring, const struct au_cancel *c);
 
 /*
  * Cancels one request, or all with CANCEL_ALL or CANCEL_ANY. Returns 0 (one
  * cancelled), the number (all), -ENOENT, or -EALREADY: found, but running
  * where it cannot be stopped at once.
  */
-int au_cancel(struct au_ring *ring, const struct au_cancel *c);
+int au_cancel(struct au_ring *ring, struct au_cancel *c);
 
 /* Takes a parked request out of its place: 0, or -EALREADY. */
 int au_cancel_take(struct au_ring *ring, struct au_req *req);

@@ -5,8 +5,6 @@
  * fewer SQEs than asked for does not wait; what waiting returns counts only if
  * nothing was submitted.
  */
-#include "core/enter.h"
-
 #include <errno.h>
 #include <time.h>
 #include "anyuring.h"
@@ -15,16 +13,12 @@
 #include "core/issue.h"
 #include "core/notify.h"
 #include "core/register.h"
+#include "core/setup.h"
 #include "core/sqpoll.h"
 #include "core/submit.h"
 #include "core/wait.h"
 #include "sys/clock.h"
 #include "sys/uaccess.h"
-
-#define ENTER_FLAGS                                        \
-	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP | \
-	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |     \
-	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER)
 
 static uint64_t arg_deadline(struct au_ring *ring, unsigned int flags,
 			     const struct au_timespec *ts)
@@ -65,6 +59,28 @@ static au_cold int arg_ext(struct au_ring *ring, struct au_wait *w,
 	return 0;
 }
 
+/* IORING_ENTER_EXT_ARG_REG: `argp` is an offset into the ring's region. */
+static au_cold int arg_reg(struct au_ring *ring, struct au_wait *w,
+			   unsigned int flags, const void *argp, size_t argsz)
+{
+	struct io_uring_reg_wait rw;
+
+	if (argsz != sizeof(rw))
+		return -EINVAL;
+	if (au_region_wait(ring, (uintptr_t)argp, &rw))
+		return -EFAULT;
+	if (rw.flags & ~IORING_REG_WAIT_TS)
+		return -EINVAL;
+	w->sigmask = rw.sigmask;
+	w->sigmask_size = rw.sigmask_sz;
+	if (rw.min_wait_usec)
+		w->min_wait_ns =
+			au_now_ns() + rw.min_wait_usec * AU_NSEC_PER_USEC;
+	if (rw.flags & IORING_REG_WAIT_TS)
+		w->deadline_ns = arg_deadline(ring, flags, &rw.ts);
+	return 0;
+}
+
 static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 		      unsigned int flags, const void *argp, size_t argsz)
 {
@@ -72,8 +88,14 @@ static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 			     .deadline_ns = AU_NSEC_FOREVER };
 	int r;
 
+	/* Most often all there is to wait for was done by submitting. */
+	if (au_likely(!(flags & IORING_ENTER_EXT_ARG) && !ring->pending.nr &&
+		      !ring->nr_overflow && au_cq_ready(ring) >= min_complete))
+		return 0;
 	if (flags & IORING_ENTER_EXT_ARG) {
-		r = arg_ext(ring, &w, flags, argp, argsz);
+		r = flags & IORING_ENTER_EXT_ARG_REG ?
+			    arg_reg(ring, &w, flags, argp, argsz) :
+			    arg_ext(ring, &w, flags, argp, argsz);
 		if (au_unlikely(r < 0))
 			return r;
 	} else {
@@ -128,9 +150,9 @@ static int enter_locked(struct au_ring *ring, unsigned int to_submit,
 	return r ? r : wait;
 }
 
-int au_enter(struct au_ring *ring, unsigned int to_submit,
-	     unsigned int min_complete, unsigned int flags, const void *argp,
-	     size_t argsz)
+static int enter(struct au_ring *ring, unsigned int to_submit,
+		 unsigned int min_complete, unsigned int flags,
+		 const void *argp, size_t argsz)
 {
 	int r;
 
@@ -160,7 +182,7 @@ int anyuring_enter(unsigned int fd, unsigned int to_submit,
 	struct au_ring *ring;
 	int r;
 
-	if (au_unlikely(flags & ~(unsigned int)ENTER_FLAGS))
+	if (au_unlikely(flags & ~(unsigned int)AU_ENTER_FLAGS))
 		return -EINVAL;
 	if (flags & IORING_ENTER_REGISTERED_RING)
 		ring = au_ring_by_index(fd, &r);
@@ -168,5 +190,5 @@ int anyuring_enter(unsigned int fd, unsigned int to_submit,
 		ring = au_ring_lookup(fd, &r);
 	if (au_unlikely(!ring))
 		return r;
-	return au_enter(ring, to_submit, min_complete, flags, arg, argsz);
+	return enter(ring, to_submit, min_complete, flags, arg, argsz);
 }

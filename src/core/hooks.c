@@ -59,7 +59,7 @@ void au_ring_fd_closing(struct au_ring *ring, int fd)
 	fd_closing(ring, fd);
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
 		if (r == ring || !au_load_relaxed(&r->alive) ||
-		    !au_trylock(&r->lock))
+		    !au_ring_trylock(r))
 			continue;
 		if (r->alive)
 			fd_closing(r, fd);
@@ -110,7 +110,7 @@ void au_hooks_before_poll(void)
 	if (!au_hooks_active())
 		return;
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!au_load_relaxed(&r->watched) || !au_trylock(&r->lock))
+		if (!au_load_relaxed(&r->watched) || !au_ring_trylock(r))
 			continue;
 		if (r->alive) {
 			if (!au_ring_defer(r) && !r->sqpoll)

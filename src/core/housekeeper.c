@@ -105,7 +105,7 @@ static uint64_t hk_visit(struct au_ring *ring)
 {
 	uint64_t now = au_now_ns(), next = now + HK_TICK_NS;
 
-	if (!au_trylock(&ring->lock))
+	if (!au_ring_trylock(ring))
 		return next;
 	if (!ring->alive || !ring->pending.nr) {
 		hk_leave(ring);

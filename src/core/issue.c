@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include "core/complete.h"
+#include "core/message.h"
 #include "core/notify.h"
 #include "core/register.h"
 
@@ -124,13 +125,20 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 }
 
 /*
- * A lazy op's pointers were used as they are. If they turn out bad, the
- * request failed as it would have in prep: that ends the submit call.
+ * A lazy op's pointers were used as they are, and it failed. If they turn out
+ * bad, it fails as it would have in prep: that ends the submit call.
  */
 static au_cold void req_check_lazy(struct au_ring *ring, struct au_req *req)
 {
-	if (!(req->flags & AU_REQ_F_STABLE) && au_req_stabilise(req) < 0)
-		ring->prep_failed = true;
+	int r;
+
+	if (req->flags & AU_REQ_F_STABLE)
+		return;
+	r = au_req_stabilise(req);
+	if (r >= 0)
+		return;
+	req->res = r;
+	ring->prep_failed = true;
 }
 
 void au_req_issue(struct au_ring *ring, struct au_req *req)
@@ -150,10 +158,16 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		return;
 	}
 
-	switch (op->issue(req, AU_ISSUE_NONBLOCK)) {
+	au_req_issued(ring, req, op->issue(req, AU_ISSUE_NONBLOCK));
+}
+
+void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out)
+{
+	const struct au_op *op = &au_ops[req->opcode];
+
+	switch (out) {
 	case AU_DONE:
-		if (au_unlikely(req->res == -EFAULT) &&
-		    (op->traits & AU_OP_LAZY))
+		if (au_unlikely(req->res < 0) && (op->traits & AU_OP_LAZY))
 			req_check_lazy(ring, req);
 		au_req_complete(ring, req);
 		break;
@@ -214,13 +228,26 @@ void au_req_run_in_worker(struct au_req *req)
 void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 {
 	au_workers_returned(ring, req);
+	ring->eventfd_due = true;
 	au_req_unpark(ring, req);
 	if (req->res == -EINTR && req->cancelled)
 		req->res = -ECANCELED;
 	au_req_complete(ring, req);
 }
 
-bool au_ring_run(struct au_ring *ring)
+bool au_ring_hand_back(struct au_ring *ring, struct au_req *req)
+{
+	(void)au_mpscq_push(&ring->done, &req->node);
+	/* pairs with the fence in ring.c:au_ring_unlock() */
+	au_fence_after_rmw();
+	if (!au_ring_trylock(ring))
+		return false;
+	au_ring_serve(ring);
+	au_ring_unlock(ring);
+	return true;
+}
+
+bool au_ring_run_slow(struct au_ring *ring)
 {
 	struct au_slist_node *n;
 	bool any = false;
@@ -236,11 +263,16 @@ bool au_ring_run(struct au_ring *ring)
 			struct au_req *req = au_req_of_node(n);
 
 			n = n->next;
-			au_req_worker_done(ring, req);
+			if (au_unlikely(req->flags & AU_REQ_F_MESSAGE))
+				au_message_arrived(ring, req);
+			else
+				au_req_worker_done(ring, req);
 		}
 	}
-	if (ring->poller.nr_waiters)
-		any |= au_poller_run_again(ring) | au_poller_reap(ring);
+	if (ring->poller.nr_waiters) {
+		any |= au_poller_run_again(ring);
+		any |= au_poller_reap(ring);
+	}
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
 	if (any)

@@ -12,6 +12,9 @@
 /* Issues a request for the first time, or again when its file is ready. */
 void au_req_issue(struct au_ring *ring, struct au_req *req);
 
+/* Acts on what issue said. */
+void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out);
+
 /* Starts a chain: its head, or the whole of it failed or deferred. */
 void au_req_queue(struct au_ring *ring, struct au_req *req);
 
@@ -39,8 +42,24 @@ void au_req_run_in_worker(struct au_req *req);
 /* Back from a worker. */
 void au_req_worker_done(struct au_ring *ring, struct au_req *req);
 
+/*
+ * Hands a request over to whoever runs the ring, and serves the ring if nobody
+ * holds it. Any thread; only tries the ring's lock. From here on the ring may
+ * end, and another one begin in its place. False: somebody holds the lock, and
+ * may have to be kicked.
+ */
+bool au_ring_hand_back(struct au_ring *ring, struct au_req *req) au_must_check;
+
 /* Does all that is ready now without sleeping: true if anything was. */
-bool au_ring_run(struct au_ring *ring);
+bool au_ring_run_slow(struct au_ring *ring);
+
+static inline bool au_ring_run(struct au_ring *ring)
+{
+	/* Whatever can become ready is parked, and so pending. */
+	if (au_likely(!ring->pending.nr) && au_mpscq_empty(&ring->done))
+		return false;
+	return au_ring_run_slow(ring);
+}
 
 /* Tells the thread that sleeps for the ring that there is work. Any thread. */
 void au_ring_kick(struct au_ring *ring);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include "anyuring.h"
@@ -15,6 +16,7 @@
 #include "core/complete.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
+#include "core/message.h"
 #include "core/op.h"
 #include "core/sqpoll.h"
 #include "core/wait.h"
@@ -40,12 +42,14 @@ void au_register_release(struct au_ring *ring)
 	(void)au_unregister_files(ring);
 	(void)au_unregister_buffers(ring);
 	au_kbufs_free(&ring->kbufs);
+	au_region_release(&ring->region);
 	au_fd_close_hidden(ring->eventfd);
 	ring->eventfd = -1;
 }
 
 static int register_eventfd(struct au_ring *ring, uint64_t arg, bool async)
 {
+	struct stat st;
 	int32_t fd;
 	uint64_t zero = 0;
 	int r;
@@ -57,9 +61,13 @@ static int register_eventfd(struct au_ring *ring, uint64_t arg, bool async)
 	r = au_fd_dup_hidden(fd);
 	if (r < 0)
 		return r;
-	/* Only an eventfd takes eight bytes of zero, and nothing happens. */
-	if (au_syscall(SYS_write, r, &zero, sizeof(zero)) !=
-	    (long)sizeof(zero)) {
+	/*
+	 * Only an eventfd has no file type and takes eight bytes of zero, and
+	 * nothing happens.
+	 */
+	if (au_syscall(SYS_fstat, r, &st) < 0 || (st.st_mode & S_IFMT) ||
+	    au_syscall(SYS_write, r, &zero, sizeof(zero)) !=
+		    (long)sizeof(zero)) {
 		au_fd_close_hidden(r);
 		return -EINVAL;
 	}
@@ -118,6 +126,7 @@ static int register_enable(struct au_ring *ring)
 	if (ring->setup_flags & IORING_SETUP_SINGLE_ISSUER)
 		ring->owner_tid = au_gettid();
 	ring->disabled = false;
+	ring->restrictions.active = ring->restrictions.registered;
 	au_ring_kick(ring);
 	return 0;
 }
@@ -194,6 +203,9 @@ static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 				.user_data = sc.addr,
 				.fd = sc.fd,
 				.opcode = sc.opcode };
+	if ((sc.flags & IORING_ASYNC_CANCEL_FD) &&
+	    !au_cancel_fd_valid(ring, &c))
+		return -EBADF;
 	if (sc.timeout.tv_sec != -1 || sc.timeout.tv_nsec != -1)
 		deadline = au_ns_add(au_now_ns(), au_timespec_ns(&sc.timeout));
 	r = au_cancel(ring, &c);
@@ -292,6 +304,16 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	case IORING_REGISTER_PBUF_STATUS:
 		return arg && nr == 1 ? au_register_pbuf_status(ring, arg) :
 					-EINVAL;
+	case IORING_REGISTER_RESTRICTIONS:
+		return au_register_restrictions(ring, arg, nr);
+	case IORING_REGISTER_MEM_REGION:
+		return arg && nr == 1 ? au_register_mem_region(ring, arg) :
+					-EINVAL;
+	case IORING_REGISTER_CLONE_BUFFERS:
+		return arg && nr == 1 ? au_register_clone_buffers(ring, arg) :
+					-EINVAL;
+	case IORING_REGISTER_QUERY:
+		return au_register_query(arg, nr);
 	case IORING_REGISTER_CLOCK:
 		return arg && !nr ? register_clock(ring, arg) : -EINVAL;
 	default:
@@ -305,9 +327,23 @@ static int register_locked(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	if ((ring->setup_flags & IORING_SETUP_SINGLE_ISSUER) &&
 	    ring->owner_tid && ring->owner_tid != au_gettid())
 		return -EEXIST;
+	if (ring->restrictions.active && !au_restrict_register(ring, opcode))
+		return -EACCES;
 	if (register_bare(opcode))
 		return arg || nr ? -EINVAL : register_bare_call(ring, opcode);
 	return register_call(ring, opcode, arg, nr);
+}
+
+static int register_blind(uint32_t opcode, uint64_t arg, uint32_t nr)
+{
+	switch (opcode) {
+	case IORING_REGISTER_SEND_MSG_RING:
+		return nr == 1 ? au_message_sync(arg) : -EINVAL;
+	case IORING_REGISTER_QUERY:
+		return au_register_query(arg, nr);
+	default:
+		return -EINVAL;
+	}
 }
 
 int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
@@ -320,6 +356,9 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 	opcode &= ~IORING_REGISTER_USE_REGISTERED_RING;
 	if (opcode >= IORING_REGISTER_LAST)
 		return -EINVAL;
+	/* What needs no ring. */
+	if (fd == UINT32_MAX && !indexed)
+		return register_blind(opcode, (uintptr_t)arg, nr_args);
 	ring = indexed ? au_ring_by_index(fd, &r) : au_ring_lookup(fd, &r);
 	if (!ring)
 		return r;

@@ -26,6 +26,10 @@ int au_file_install(struct au_ring *ring, uint32_t slot,
 int au_file_install_fd(struct au_ring *ring, uint32_t file_index,
 		       int fd) au_must_check;
 
+/* The same with a descriptor that is hidden already. */
+int au_file_install_hidden(struct au_ring *ring, uint32_t file_index,
+			   int hidden) au_must_check;
+
 /* Empties a slot: 0, -EBADF if it was, -EINVAL past the end, -ENXIO. */
 int au_file_remove(struct au_ring *ring, uint32_t slot) au_must_check;
 
@@ -39,6 +43,8 @@ int au_register_files_update2(struct au_ring *ring, uint64_t arg,
 			      uint32_t size);
 int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
 			  uint64_t tags, uint32_t nr);
+/* FILES_UPDATE with FILE_INDEX_ALLOC: writes the slots back over the fds. */
+int au_files_alloc_slots(struct au_ring *ring, uint64_t fds, uint32_t nr);
 int au_register_file_alloc_range(struct au_ring *ring, uint64_t arg);
 int au_register_buffers(struct au_ring *ring, uint64_t iovs, uint32_t nr,
 			uint64_t tags);
@@ -47,13 +53,15 @@ int au_register_buffers_update(struct au_ring *ring, uint64_t arg,
 			       uint32_t size);
 int au_unregister_buffers(struct au_ring *ring);
 
+int au_register_clone_buffers(struct au_ring *ring, uint64_t arg);
+int au_register_query(uint64_t arg, uint32_t nr); /* no lock needed */
 int au_register_pbuf_ring(struct au_ring *ring, uint64_t arg);
 int au_unregister_pbuf_ring(struct au_ring *ring, uint64_t arg);
 int au_register_pbuf_status(struct au_ring *ring, uint64_t arg);
 
 /* The memory behind an mmap(2) offset of a buffer ring. 0 or -ENOMEM. */
-int au_pbuf_region(struct au_ring *ring, uint64_t offset, int *mem_fd)
-	au_must_check;
+int au_pbuf_region(struct au_ring *ring, uint64_t offset,
+		   int *mem_fd) au_must_check;
 
 /*
  * The calling thread's table of ring indices (IORING_REGISTER_RING_FDS). No

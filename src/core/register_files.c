@@ -167,10 +167,10 @@ int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
 	uint32_t done;
 	int r = 0;
 
-	if (!ring->files.registered)
-		return -ENXIO;
 	if (offset + nr < offset)
 		return -EOVERFLOW;
+	if (!ring->files.registered)
+		return -ENXIO;
 	if (offset + nr > ring->files.nr)
 		return -EINVAL;
 	for (done = 0; done < nr; done++) {
@@ -182,6 +182,36 @@ int au_files_update_table(struct au_ring *ring, uint32_t offset, uint64_t fds,
 			r = file_update(ring, offset + done, fd, tag);
 		if (r < 0)
 			break;
+	}
+	return done ? (int)done : r;
+}
+
+int au_files_alloc_slots(struct au_ring *ring, uint64_t fds, uint32_t nr)
+{
+	uint32_t done;
+	int r = 0;
+
+	if (!ring->files.registered)
+		return -ENXIO;
+	for (done = 0; done < nr; done++) {
+		uint64_t at = fds + done * sizeof(int32_t);
+		struct au_rsrc_node *n;
+		int32_t fd, slot;
+
+		if (au_copy_from_user(&fd, at, sizeof(fd))) {
+			r = -EFAULT;
+			break;
+		}
+		r = file_node(fd, 0, &n);
+		if (r < 0)
+			break;
+		r = slot = au_rsrc_find_free(&ring->files);
+		if (r < 0 || au_copy_to_user(at, &slot, sizeof(slot))) {
+			au_node_put(ring, n);
+			r = r < 0 ? r : -EFAULT;
+			break;
+		}
+		ring->files.nodes[slot] = n;
 	}
 	return done ? (int)done : r;
 }
@@ -245,24 +275,33 @@ int au_file_install(struct au_ring *ring, uint32_t slot, int hidden_fd)
 	return 0;
 }
 
-int au_file_install_fd(struct au_ring *ring, uint32_t file_index, int fd)
+int au_file_install_hidden(struct au_ring *ring, uint32_t file_index,
+			   int hidden)
 {
 	bool alloc = file_index == IORING_FILE_INDEX_ALLOC;
-	int hidden = au_fd_hide(fd), slot, r;
+	uint32_t slot = file_index - 1;
+	int r = 0;
 
-	if (hidden < 0)
-		return hidden;
-	slot = (int)file_index - 1;
-	if (alloc)
-		slot = ring->files.registered ?
-			       au_rsrc_find_free(&ring->files) :
-			       -ENFILE;
-	r = slot < 0 ? slot : au_file_install(ring, (uint32_t)slot, hidden);
+	if (alloc) {
+		r = ring->files.registered ? au_rsrc_find_free(&ring->files) :
+					     -ENFILE;
+		slot = (uint32_t)r;
+	}
+	if (r >= 0)
+		r = au_file_install(ring, slot, hidden);
 	if (r < 0) {
 		au_fd_close_hidden(hidden);
 		return r;
 	}
-	return alloc ? slot : 0;
+	return alloc ? (int)slot : 0;
+}
+
+int au_file_install_fd(struct au_ring *ring, uint32_t file_index, int fd)
+{
+	int hidden = au_fd_hide(fd);
+
+	return hidden < 0 ? hidden :
+			    au_file_install_hidden(ring, file_index, hidden);
 }
 
 int au_file_remove(struct au_ring *ring, uint32_t slot)

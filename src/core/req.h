@@ -53,6 +53,8 @@ enum {
 	AU_REQ_F_CQE32 = 1 << 22, /* extra[] goes into the CQE */
 	AU_REQ_F_HIDDEN_FD = 1 << 23, /* fd is a reference of its own */
 	AU_REQ_F_SYNC_CANCEL = 1 << 24, /* somebody waits for its end */
+	AU_REQ_F_MESSAGE = 1 << 26, /* no request: a CQE from elsewhere */
+	AU_REQ_F_NOTIF = 1 << 27, /* a second CQE follows, with extra[0] */
 	AU_REQ_F_AGAIN = 1 << 25, /* in the poller's list of those to go on */
 };
 
@@ -88,10 +90,8 @@ struct au_req {
 	struct au_req *link; /* next in the chain */
 	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
-	int32_t sqe_fd; /* what the SQE said, for cancel by fd */
-	uint16_t personality;
 	bool cancelled; /* while in a worker; ring's lock and pool's */
-	uint8_t pad;
+	uint8_t pad[7];
 
 	/* line 2: wait */
 	struct au_hash_node pending; /* by user_data, while parked */
@@ -173,6 +173,15 @@ static inline void au_req_set_fail(struct au_req *req)
 				      AU_REQ_F_COMPLETE_SLOW);
 	else
 		au_req_set(req, AU_REQ_F_FAIL | AU_REQ_F_COMPLETE_SLOW);
+}
+
+/*
+ * The result of an op whose errors, in the kernel, break no chain and are
+ * skipped like a success: path operations, sync, truncate, madvise, shutdown.
+ */
+static inline void au_req_set_res_soft(struct au_req *req, int res)
+{
+	req->res = res;
 }
 
 /* The result of an op; a negative one fails the request. */

@@ -21,6 +21,7 @@
 #include "core/cancel.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
+#include "core/message.h"
 #include "core/register.h"
 #include "core/sqpoll.h"
 #include "sys/clock.h"
@@ -29,16 +30,11 @@
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
 
-/* Descriptor to ring, two levels, read without a lock. */
-#define FDMAP_BLOCK    1024
-#define FDMAP_BLOCKS   1024
-
 #define REQS_PER_CHUNK 64
 
 static struct {
 	struct au_lock lock;
 	struct au_ring *first;
-	struct au_ring **fdmap[FDMAP_BLOCKS];
 	uint32_t nr_adrift; /* rings with `adrift` set */
 	unsigned int forks; /* this process is so many forks deep */
 } rings;
@@ -62,27 +58,22 @@ int au_gettid(void)
 	return tid;
 }
 
+struct au_ring **au_fdmap[AU_FDMAP_BLOCKS];
+
 static struct au_ring **fdmap_slot(unsigned int fd, bool make)
 {
 	struct au_ring ***block, **fresh, **none = NULL;
 
-	if (fd >= FDMAP_BLOCK * FDMAP_BLOCKS)
+	if (fd >= AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS)
 		return NULL;
-	block = &rings.fdmap[fd / FDMAP_BLOCK];
+	block = &au_fdmap[fd / AU_FDMAP_BLOCK];
 	if (!au_load_acquire(block) && make) {
-		fresh = calloc(FDMAP_BLOCK, sizeof(*fresh));
+		fresh = calloc(AU_FDMAP_BLOCK, sizeof(*fresh));
 		if (fresh && !au_cmpxchg(block, &none, fresh))
 			free(fresh);
 	}
 	/* pairs with the exchange above */
-	return au_load_acquire(block) ? *block + fd % FDMAP_BLOCK : NULL;
-}
-
-struct au_ring *au_ring_lookup_fast(unsigned int fd)
-{
-	struct au_ring **slot = fdmap_slot(fd, false);
-
-	return slot ? au_load_acquire(slot) : NULL;
+	return au_load_acquire(block) ? *block + fd % AU_FDMAP_BLOCK : NULL;
 }
 
 void au_ring_map_fd(unsigned int fd, struct au_ring *ring)
@@ -125,15 +116,6 @@ struct au_ring *au_ring_lookup(unsigned int fd, int *err)
 	return ring_lookup_slow(fd, err);
 }
 
-bool au_ring_lock_alive(struct au_ring *ring)
-{
-	au_lock(&ring->lock);
-	if (au_likely(ring->alive))
-		return true;
-	au_unlock(&ring->lock);
-	return false;
-}
-
 void au_ring_unlock(struct au_ring *ring)
 {
 	bool again = true;
@@ -146,7 +128,7 @@ void au_ring_unlock(struct au_ring *ring)
 		au_unlock(&ring->lock);
 		au_fence_after_rmw();
 		if (au_likely(au_mpscq_empty(&ring->done)) ||
-		    !au_trylock(&ring->lock))
+		    !au_ring_trylock(ring))
 			return;
 		au_ring_serve(ring);
 		/* What a DEFER_TASKRUN ring's owner has to do stays there. */
@@ -189,8 +171,11 @@ struct au_req *au_req_alloc_slow(struct au_ring *ring)
 	chunks[ring->nr_chunks++] = reqs;
 	ring->chunks = chunks;
 	memset(reqs, 0, REQS_PER_CHUNK * sizeof(*reqs));
-	for (int i = REQS_PER_CHUNK - 1; i > 0; i--)
-		au_req_free(ring, &reqs[i]);
+	for (int i = REQS_PER_CHUNK - 1; i >= 0; i--) {
+		reqs[i].ring = ring;
+		if (i)
+			au_req_free(ring, &reqs[i]);
+	}
 	return &reqs[0];
 }
 
@@ -201,7 +186,7 @@ uint8_t *au_fd_hint(struct au_ring *ring, int fd)
 
 	if (au_likely((uint32_t)fd < ring->hints_max))
 		return &ring->hints[fd];
-	if (fd < 0 || fd >= FDMAP_BLOCK * FDMAP_BLOCKS)
+	if (fd < 0 || fd >= AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS)
 		return NULL;
 	while (max <= (uint32_t)fd)
 		max *= 2;
@@ -221,7 +206,7 @@ static struct au_ring *ring_new(void)
 
 	au_lock(&rings.lock);
 	for (r = rings.first; r; r = r->next) {
-		if (au_load_relaxed(&r->alive) || !au_trylock(&r->lock))
+		if (au_load_relaxed(&r->alive) || !au_ring_trylock(r))
 			continue;
 		if (!r->alive && !r->nr_inside)
 			break;
@@ -232,7 +217,7 @@ static struct au_ring *ring_new(void)
 		if (r) {
 			memset(r, 0, sizeof(*r));
 			au_list_init(&r->hk_node);
-			au_lock(&r->lock);
+			au_ring_lock(r);
 			r->next = rings.first;
 			au_store_release(&rings.first, r);
 		}
@@ -242,10 +227,9 @@ static struct au_ring *ring_new(void)
 }
 
 /* Clears the fields from `from` up to `to`. */
-#define RING_CLEAR(r, from, to)                           \
+#define RING_CLEAR(r, from, to)                                 \
 	memset((char *)(r) + offsetof(struct au_ring, from), 0, \
-	       offsetof(struct au_ring, to) -             \
-		       offsetof(struct au_ring, from))
+	       offsetof(struct au_ring, to) - offsetof(struct au_ring, from))
 
 /*
  * Everything starts afresh but what others use without the lock: the lock
@@ -278,7 +262,7 @@ static void ring_not_adrift(struct au_ring *ring)
 static void rings_collect(void)
 {
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!au_load_relaxed(&r->alive) || !au_trylock(&r->lock))
+		if (!au_load_relaxed(&r->alive) || !au_ring_trylock(r))
 			continue;
 		if (r->alive)
 			au_ring_check_closed(r);
@@ -437,6 +421,7 @@ static void ring_teardown(struct au_ring *ring)
 	au_store_relaxed(&ring->alive, false);
 	au_cancel_all(ring);
 	au_workers_destroy(ring);
+	au_messages_drop(ring);
 	au_poller_destroy(ring);
 	au_timers_destroy(&ring->timers);
 	au_hash_free(&ring->pending);
@@ -459,11 +444,11 @@ static void ring_teardown(struct au_ring *ring)
 	ring->nr_chunks = 0;
 	ring->mem_fd = ring->peer_fd = -1;
 	ring->shared = NULL;
-	for (unsigned int fd = 0; fd < FDMAP_BLOCK * FDMAP_BLOCKS;
-	     fd += FDMAP_BLOCK) {
+	for (unsigned int fd = 0; fd < AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS;
+	     fd += AU_FDMAP_BLOCK) {
 		struct au_ring **b = fdmap_slot(fd, false);
 
-		for (int i = 0; b && i < FDMAP_BLOCK; i++) {
+		for (int i = 0; b && i < AU_FDMAP_BLOCK; i++) {
 			if (au_load_relaxed(&b[i]) == ring)
 				au_store_release(&b[i], NULL);
 		}
@@ -482,8 +467,8 @@ static void ring_leave_memory(struct au_ring *ring)
 
 	if (r < 0 && r > -4096)
 		return;
-	ring->cqes = (void *)((char *)r + ((char *)ring->cqes -
-					   (char *)ring->shared));
+	ring->cqes = (void *)((char *)r +
+			      ((char *)ring->cqes - (char *)ring->shared));
 	ring->shared = (void *)r;
 	ring->mapped = ring->rings_size;
 }
@@ -578,5 +563,5 @@ void au_rings_fork_child(void)
 	rings.first = NULL;
 	rings.nr_adrift = 0;
 	rings.forks++;
-	memset(rings.fdmap, 0, sizeof(rings.fdmap));
+	memset(au_fdmap, 0, sizeof(au_fdmap));
 }

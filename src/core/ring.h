@@ -24,10 +24,13 @@
 #include "base/mpscq.h"
 #include "core/req.h"
 #include "core/poller.h"
+#include "core/region.h"
+#include "core/restrict.h"
 #include "core/timers.h"
 #include "core/workers.h"
 #include "rsrc/kbuf.h"
 #include "rsrc/rsrc.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
 #include "uapi/io_uring.h"
 
@@ -100,10 +103,27 @@ struct au_ring {
 		bool drain_active, drain_next, drain_disabled;
 		bool drain_running;
 		bool link_running; /* the next of a chain is being started */
-		struct au_slist link_next; /* those whose turn is after it */
 		bool disabled; /* R_DISABLED and not enabled yet */
 		bool prep_failed; /* a lazy op's pointers turned out bad */
 		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
+	} au_aligned_cacheline;
+
+	/* who is inside, who serves: every enter writes */
+	struct {
+		struct au_sqpoll *sqpoll;
+		struct au_hash pending; /* every parked request, by user_data */
+		uint64_t now_ns; /* see au_ring_now(); 0 is not read yet */
+		uint32_t nr_inside; /* threads inside enter */
+		uint32_t enter_seq; /* enters so far: is anybody attending? */
+		uint32_t nr_followers; /* threads waiting for cq_seq */
+		bool closing; /* the last descriptor is gone */
+		bool has_leader; /* a thread waits in the poller */
+		bool attended; /* the housekeeper looks every tick */
+		bool announced; /* DEFER_TASKRUN: the owner was told */
+		bool nested; /* the housekeeper waits on the poller's epoll */
+		bool ending; /* nobody will see its CQEs any more: no new work */
+		bool adrift; /* open, but under no number we know */
+		bool readable; /* the ring fd was made readable */
 	} au_aligned_cacheline;
 
 	/* completion: whoever posts writes */
@@ -113,14 +133,15 @@ struct au_ring {
 		uint32_t cq_head_seen; /* a bound that spares reads of it */
 		uint32_t nr_overflow;
 		uint32_t nr_timeouts; /* timeouts fired: they end waits */
-		struct au_slist overflow;
+		bool notify; /* somebody must hear of new CQEs */
+		bool eventfd_async;
+		bool eventfd_due; /* async: a worker has had a hand in it */
 		/* Timeouts with a completion count; NULL while there are none. */
 		void (*run_counted)(struct au_ring *ring);
 		struct au_list counted;
 		uint32_t counted_last; /* completions at the last look */
 		int eventfd; /* registered, -1 none (a hidden duplicate) */
-		bool eventfd_async;
-		bool notify; /* somebody must hear of new CQEs */
+		struct au_slist overflow;
 	} au_aligned_cacheline;
 
 	/* remote posting: workers and other threads write, expect bouncing */
@@ -136,35 +157,26 @@ struct au_ring {
 		struct au_poller poller;
 		struct au_timers timers;
 		struct au_workers *workers; /* NULL until first needed */
-		struct au_hash pending; /* every parked request, by user_data */
 	} au_aligned_cacheline;
 
-	struct au_run run; /* the submitter writes */
+	/* the submitter writes */
+	uint8_t *hints au_aligned_cacheline; /* see au_fd_hint() */
+	uint32_t hints_max;
+	struct au_slist link_next; /* chained requests whose turn it is */
+	struct au_run run;
 
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;
 	struct au_kbufs kbufs; /* provided buffers */
+	struct au_restrictions restrictions;
+	struct au_region region; /* registered memory */
 	struct au_list deferred; /* requests waiting in drain order */
-	struct au_sqpoll *sqpoll;
-	bool has_leader; /* a thread waits in the poller */
-	uint32_t nr_followers; /* threads waiting for cq_seq */
-	uint32_t nr_inside; /* threads inside enter */
-	uint32_t enter_seq; /* enters so far: is anybody attending? */
-	bool closing; /* the last descriptor is gone */
-	bool attended; /* the housekeeper looks every tick */
-	bool announced; /* DEFER_TASKRUN: the owner was told */
-	bool readable; /* the ring fd was made readable */
-	bool nested; /* the housekeeper waits on the poller's epoll */
-	bool ending; /* nobody will see its CQEs any more: no new work */
-	bool adrift; /* open, but under no number we know */
 	uint32_t hk_seq, hk_quiet; /* enter_seq it saw last; looks since */
 	int ring_fd; /* a number the application has for it, or -1 */
 	int peer_fd; /* our end of the socket pair; hidden */
 	int mem_fd; /* memfd behind the mappings, -1 with NO_MMAP; hidden */
 	size_t rings_size, sqes_size;
 	size_t mapped; /* bytes at `shared` that are ours to unmap */
-	uint8_t *hints; /* by descriptor, see au_fd_hint() */
-	uint32_t hints_max;
 	void *chunks; /* slabs of requests */
 	uint32_t nr_chunks;
 	int clockid; /* of waits */
@@ -181,17 +193,93 @@ struct au_ring {
 	bool watched; /* somebody polls the ring fd */
 };
 
+/* A group a set of cache lines, by who writes it; see docs/architecture.md. */
+#define AU_ASSERT_GROUP(field)                                              \
+	_Static_assert(offsetof(struct au_ring, field) % AU_CACHELINE == 0, \
+		       "the group of " #field " starts a cache line")
+
+AU_ASSERT_GROUP(shared); /* set up once */
+AU_ASSERT_GROUP(lock); /* submission */
+AU_ASSERT_GROUP(sqpoll); /* enter */
+AU_ASSERT_GROUP(cq_tail); /* completion */
+AU_ASSERT_GROUP(done); /* remote posting */
+AU_ASSERT_GROUP(poller); /* engines */
+_Static_assert(offsetof(struct au_ring, lock) == AU_CACHELINE,
+	       "what everybody reads is one line");
+_Static_assert(offsetof(struct au_ring, sqpoll) -
+			       offsetof(struct au_ring, lock) ==
+		       AU_CACHELINE,
+	       "what every submission touches is one line");
+_Static_assert(offsetof(struct au_ring, cq_tail) -
+			       offsetof(struct au_ring, sqpoll) ==
+		       AU_CACHELINE,
+	       "what every enter touches is one line");
+_Static_assert(offsetof(struct au_ring, counted) -
+			       offsetof(struct au_ring, cq_tail) <
+		       AU_CACHELINE,
+	       "what posting a CQE touches is one line");
+
 /*
  * The ring behind a descriptor, or NULL with *err = -EBADF or -EOPNOTSUPP.
  * The ring may end at any time until its lock is held and `alive` seen.
  */
 struct au_ring *au_ring_lookup(unsigned int fd, int *err);
 
+/* Descriptor to ring, two levels, read without a lock. */
+enum {
+	AU_FDMAP_BLOCK = 1024,
+	AU_FDMAP_BLOCKS = 1024,
+};
+
+extern struct au_ring **au_fdmap[AU_FDMAP_BLOCKS];
+
 /* Only what the table knows: no system call. */
-struct au_ring *au_ring_lookup_fast(unsigned int fd);
+static inline struct au_ring *au_ring_lookup_fast(unsigned int fd)
+{
+	struct au_ring **block;
+
+	if (au_unlikely(fd >= AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS))
+		return NULL;
+	/* Both pair with the releases in ring.c:au_ring_map_fd(). */
+	block = au_load_acquire(&au_fdmap[fd / AU_FDMAP_BLOCK]);
+	return block ? au_load_acquire(&block[fd % AU_FDMAP_BLOCK]) : NULL;
+}
+
+/* The lock is taken through these two: what was cached is stale then. */
+static inline void au_ring_lock(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	au_lock(&ring->lock);
+	ring->now_ns = 0;
+}
+
+static inline bool au_ring_trylock(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	if (!au_trylock(&ring->lock))
+		return false;
+	ring->now_ns = 0;
+	return true;
+}
+
+/*
+ * CLOCK_MONOTONIC, read once between taking the lock and giving it up: a
+ * timer armed meanwhile counts from the start of the call that arms it.
+ */
+static inline uint64_t au_ring_now(struct au_ring *ring)
+{
+	if (!ring->now_ns)
+		ring->now_ns = au_now_ns();
+	return ring->now_ns;
+}
 
 /* Takes the lock if the ring lives. */
-bool au_ring_lock_alive(struct au_ring *ring);
+static inline bool au_ring_lock_alive(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	au_ring_lock(ring);
+	if (au_likely(ring->alive))
+		return true;
+	au_unlock(&ring->lock);
+	return false;
+}
 
 /* Unlocks; does first what arrived for the holder meanwhile. */
 void au_ring_unlock(struct au_ring *ring);

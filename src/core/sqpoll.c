@@ -57,7 +57,8 @@ static bool sqpoll_work(struct au_sqpoll *sp)
 static bool sqpoll_has_work(struct au_ring *ring)
 {
 	return au_sq_ready(ring) || !au_mpscq_empty(&ring->done) ||
-	       au_load_relaxed(&ring->poller.nr_waiters) || !au_timers_idle(&ring->timers);
+	       au_load_relaxed(&ring->poller.nr_waiters) ||
+	       !au_timers_idle(&ring->timers);
 }
 
 /* No housekeeper looks after those whose interrupt came too early. */
@@ -94,7 +95,7 @@ static void *sqpoll_main(void *arg)
 	if (sp->cpu >= 0)
 		au_thread_pin(sp->cpu);
 
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	while (!sp->stop) {
 		bool quiet;
 
@@ -119,7 +120,7 @@ static void *sqpoll_main(void *arg)
 			    au_now_ns() - last_work_ns >= sp->idle_ns)
 				break;
 		}
-		au_lock(&ring->lock);
+		au_ring_lock(ring);
 	}
 	ring->sqpoll = NULL;
 	ring->has_leader = false;
@@ -170,7 +171,7 @@ void au_sqpoll_enter(struct au_ring *ring, unsigned int flags)
 		au_ring_kick(ring);
 		au_unlock(&ring->lock);
 		(void)au_futex_wait(&sp->taken, taken, NULL);
-		au_lock(&ring->lock);
+		au_ring_lock(ring);
 		sp->nr_waiting--;
 	}
 }

@@ -27,6 +27,9 @@ struct au_timers {
 /* The clockid_t behind a heap. */
 int au_timers_clockid(uint32_t clock);
 
+/* What time it is on a clock, for the holder of the ring. */
+uint64_t au_timers_now(struct au_ring *ring, uint32_t clock);
+
 /* Parks `req` until req->deadline_ns on req->clock. 0 or -ENOMEM. */
 int au_timers_arm(struct au_ring *ring, struct au_req *req) au_must_check;
 void au_timers_cancel(struct au_ring *ring, struct au_req *req);

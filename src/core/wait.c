@@ -42,7 +42,7 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	au_unlock(&ring->lock);
 	r = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
 			     deadline_ns, sigmask);
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	au_store_relaxed(&ring->asleep, 0);
 	ring->has_leader = ring->sqpoll;
 	if (ring->nr_followers) {
@@ -50,8 +50,10 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 		au_futex_wake(&ring->cq_seq, INT_MAX);
 	}
 	au_cq_update_notify(ring);
-	if (r > 0 && au_poller_dispatch(ring, ev, r))
+	if (r > 0 && au_poller_dispatch(ring, ev, r)) {
 		au_ring_after_complete(ring);
+		au_cq_commit(ring);
+	}
 	return r < 0 ? r : 0;
 }
 
@@ -89,7 +91,7 @@ static int ring_follow(struct au_ring *ring, uint64_t deadline_ns,
 		r = follow_masked(deadline_ns, sigmask);
 	else
 		r = au_futex_wait(&ring->cq_seq, seq, &ts);
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	ring->nr_followers--;
 	au_cq_update_notify(ring);
 	return r == -EINTR ? -EINTR : 0;

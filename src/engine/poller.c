@@ -230,7 +230,8 @@ static void watch_ready(struct au_ring *ring, struct au_watch *w,
 		uint32_t mask = req->poll_mask | WATCH_ALWAYS;
 
 		au_list_del(&req->waiter);
-		if (!(mask & events) || (req->poll_mask & blocked)) {
+		if (!(mask & events) || (req->poll_mask & blocked) ||
+		    (req->flags & AU_REQ_F_AGAIN)) {
 			au_list_add_tail(&back, &req->waiter);
 			continue;
 		}

@@ -18,6 +18,12 @@ int au_timers_clockid(uint32_t clock)
 	return timers_clockid[clock];
 }
 
+uint64_t au_timers_now(struct au_ring *ring, uint32_t clock)
+{
+	return clock == AU_CLOCK_MONOTONIC ? au_ring_now(ring) :
+					     au_clock_ns(timers_clockid[clock]);
+}
+
 int au_timers_arm(struct au_ring *ring, struct au_req *req)
 {
 	struct au_heap *h = &ring->timers.heaps[req->clock];
@@ -45,8 +51,7 @@ bool au_timers_expire(struct au_ring *ring)
 
 	for (uint32_t c = 0; c < AU_CLOCK_LAST; c++) {
 		struct au_heap *h = &ring->timers.heaps[c];
-		uint64_t now =
-			au_heap_empty(h) ? 0 : au_clock_ns(timers_clockid[c]);
+		uint64_t now = au_heap_empty(h) ? 0 : au_timers_now(ring, c);
 
 		/* What fires may arm anew, but not for a time gone by. */
 		while (!au_heap_empty(h) && au_heap_first_key(h) <= now) {

@@ -100,21 +100,12 @@ static struct au_req *pool_take(struct au_workers *p, struct au_worker *w)
 	return NULL;
 }
 
-/*
- * Hands a finished request back, and posts it if nobody holds the ring. From
- * the push on the ring may end, and another one begin in its place.
- */
+/* Hands a finished request back; the pool's lock is not held. */
 static void worker_post(struct au_workers *p, struct au_ring *ring,
 			struct au_req *req)
 {
-	(void)au_mpscq_push(&ring->done, &req->node);
-	/* pairs with the fence in ring.c:au_ring_unlock() */
-	au_fence_after_rmw();
-	if (au_trylock(&ring->lock)) {
-		au_ring_serve(ring);
-		au_ring_unlock(ring);
+	if (au_ring_hand_back(ring, req))
 		return;
-	}
 	/* A ring cannot let go of its poller while its pool is locked. */
 	au_lock(&p->lock);
 	if (p->ring == ring)

@@ -51,7 +51,7 @@ enum au_issue au_madvise(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_advise *a = au_req_cmd(req, struct au_advise);
 
-	au_req_set_res(req,
+	au_req_set_res_soft(req,
 		       (int)au_syscall(SYS_madvise, a->at, a->len, a->advice));
 	return AU_DONE;
 }

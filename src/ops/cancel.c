@@ -57,6 +57,10 @@ enum au_issue au_async_cancel(struct au_req *req, unsigned int issue_flags)
 	if ((c->flags & IORING_ASYNC_CANCEL_FD) &&
 	    (req->flags & AU_REQ_F_FIXED_FILE))
 		what.flags |= IORING_ASYNC_CANCEL_FD_FIXED;
-	au_req_set_res(req, au_cancel(req->ring, &what));
+	if ((c->flags & IORING_ASYNC_CANCEL_FD) &&
+	    !au_cancel_fd_valid(req->ring, &what))
+		au_req_set_res(req, -EBADF);
+	else
+		au_req_set_res(req, au_cancel(req->ring, &what));
 	return AU_DONE;
 }

@@ -34,9 +34,14 @@ int au_files_update_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 enum au_issue au_files_update(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_files_update *u = au_req_cmd(req, struct au_files_update);
+	int r;
 
-	au_req_set_res(req, au_files_update_table(req->ring, u->offset, u->fds,
-						  0, u->nr));
+	if (u->offset == IORING_FILE_INDEX_ALLOC)
+		r = au_files_alloc_slots(req->ring, u->fds, u->nr);
+	else
+		r = au_files_update_table(req->ring, u->offset, u->fds, 0,
+					  u->nr);
+	au_req_set_res(req, r);
 	return AU_DONE;
 }
 

@@ -20,54 +20,64 @@
 #include "core/issue.h"
 #include "core/register.h"
 #include "core/ring.h"
+#include "ops/net.h"
 #include "ops/ops.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
 
-/* SEND, RECV, SENDMSG, RECVMSG. */
-struct au_sr {
-	uint64_t addr; /* buffer, or msghdr (the application's or copied) */
-	uint32_t len;
-	uint32_t msg_flags;
-	uint32_t done; /* MSG_WAITALL: bytes so far */
-	uint16_t flags; /* IORING_RECVSEND_* */
-	uint16_t addr_len;
-	uint64_t to; /* SEND: destination */
-};
+#define SEND_FLAGS \
+	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE | \
+	 IORING_SEND_VECTORIZED)
+#define RECV_FLAGS \
+	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE | \
+	 IORING_RECV_MULTISHOT)
 
-#define SR_FLAGS IORING_RECVSEND_POLL_FIRST
+/* Of 32-bit callers; system calls refuse it, io_uring does not look. */
+#define NET_MSG_COMPAT 0x80000000U
 
-/* A message copied to outlive the submit call. */
-struct net_msg {
-	struct msghdr hdr;
-	uint64_t user; /* the application's header, for what recvmsg returns */
-	struct sockaddr_storage name;
-	struct iovec iov[];
-};
-
-static int sr_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+static int sr_prep(struct au_req *req, const struct io_uring_sqe *sqe,
+		   uint16_t flags)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
 
 	sr->addr = AU_READ_ONCE(sqe->addr);
 	sr->len = AU_READ_ONCE(sqe->len);
-	sr->msg_flags = AU_READ_ONCE(sqe->msg_flags) | MSG_NOSIGNAL;
+	sr->msg_flags = (AU_READ_ONCE(sqe->msg_flags) | MSG_NOSIGNAL) &
+			~NET_MSG_COMPAT;
 	sr->flags = AU_READ_ONCE(sqe->ioprio);
 	sr->done = 0;
 	sr->to = 0;
 	sr->addr_len = 0;
-	if (au_unlikely(sr->flags & ~SR_FLAGS))
+	if (au_unlikely(sr->flags & ~flags))
 		return -EINVAL;
 	if (sr->msg_flags & MSG_DONTWAIT)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	return 0;
 }
 
+/* What is special about a send. */
+static au_cold int send_prep_rare(struct au_req *req, struct au_sr *sr)
+{
+	if (sr->flags & IORING_RECVSEND_BUNDLE) {
+		if (req->opcode == IORING_OP_SENDMSG)
+			return -EINVAL;
+		sr->msg_flags |= MSG_WAITALL;
+	}
+	if (req->flags & AU_REQ_F_BUFFER_SELECT) {
+		sr->want = sr->len;
+		sr->left = 0;
+	}
+	/* A vector is a message without the rest; copied at once. */
+	if (sr->flags & IORING_SEND_VECTORIZED)
+		return au_req_stabilise(req);
+	return 0;
+}
+
 int au_send_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
-	int r = sr_prep(req, sqe);
+	int r = sr_prep(req, sqe, SEND_FLAGS);
 
 	if (r < 0)
 		return r;
@@ -75,6 +85,9 @@ int au_send_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	sr->to = AU_READ_ONCE(sqe->addr2);
 	sr->addr_len = AU_READ_ONCE(sqe->addr_len);
+	if (au_unlikely((sr->flags & ~IORING_RECVSEND_POLL_FIRST) ||
+			(req->flags & AU_REQ_F_BUFFER_SELECT)))
+		return send_prep_rare(req, sr);
 	return 0;
 }
 
@@ -82,14 +95,53 @@ int au_sendmsg_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
 	if (AU_READ_ONCE(sqe->addr2) || AU_READ_ONCE(sqe->file_index))
 		return -EINVAL;
-	return sr_prep(req, sqe);
+	return sr_prep(req, sqe, IORING_RECVSEND_POLL_FIRST);
+}
+
+/* Multishot, bundles and selected buffers. */
+static au_cold int recv_prep_rare(struct au_req *req, struct au_sr *sr,
+				  uint32_t limit)
+{
+	bool select = req->flags & AU_REQ_F_BUFFER_SELECT;
+
+	sr->want = sr->len;
+	sr->left = 0;
+	if (sr->flags & IORING_RECV_MULTISHOT) {
+		if (!select || (sr->msg_flags & MSG_WAITALL))
+			return -EINVAL;
+		if (limit && req->opcode == IORING_OP_RECVMSG)
+			return -EINVAL;
+		sr->left = limit;
+		if (limit)
+			sr->flags |= AU_SR_LIMIT;
+		au_req_set(req, AU_REQ_F_MULTISHOT);
+	} else if (limit) {
+		return -EINVAL;
+	}
+	if ((sr->flags & IORING_RECVSEND_BUNDLE) &&
+	    req->opcode == IORING_OP_RECVMSG)
+		return -EINVAL;
+	if (!select || req->opcode == IORING_OP_RECV)
+		return 0;
+	/* The header says how much room its parts get. */
+	return au_req_stabilise(req);
 }
 
 int au_recv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+	uint32_t limit = AU_READ_ONCE(sqe->optlen);
+	int r;
+
 	if (AU_READ_ONCE(sqe->addr2))
 		return -EINVAL;
-	return sr_prep(req, sqe);
+	r = sr_prep(req, sqe, RECV_FLAGS);
+	if (r < 0)
+		return r;
+	if (au_unlikely(limit || (sr->flags & ~IORING_RECVSEND_POLL_FIRST) ||
+			(req->flags & AU_REQ_F_BUFFER_SELECT)))
+		return recv_prep_rare(req, sr, limit);
+	return 0;
 }
 
 int au_recvmsg_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -97,11 +149,41 @@ int au_recvmsg_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	return au_recv_prep(req, sqe);
 }
 
+/* IORING_SEND_VECTORIZED: addr and len are a vector. */
+static int send_vector_copy(struct au_req *req)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+	struct au_net_msg *m;
+	struct iovec *iov;
+	int err;
+
+	iov = au_iovec_copy(req, sr->addr, sr->len, sizeof(*m), &err);
+	if (!iov)
+		return err;
+	m = req->async_data;
+	memset(&m->hdr, 0, sizeof(m->hdr));
+	m->hdr.msg_iov = iov;
+	m->hdr.msg_iovlen = sr->len;
+	if (sr->to) {
+		if (sr->addr_len > sizeof(m->name))
+			return -EINVAL;
+		if (au_copy_from_user(&m->name, sr->to, sr->addr_len))
+			return -EFAULT;
+		m->hdr.msg_name = &m->name;
+		m->hdr.msg_namelen = sr->addr_len;
+	}
+	sr->addr = (uintptr_t)&m->hdr;
+	sr->flags |= AU_SR_MSG;
+	return 0;
+}
+
 int au_send_stabilise(struct au_req *req)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
 
-	if (!sr->to)
+	if (sr->flags & IORING_SEND_VECTORIZED)
+		return send_vector_copy(req);
+	if (!sr->to || (req->flags & AU_REQ_F_BUFFER_SELECT))
 		return 0;
 	if (sr->addr_len > sizeof(struct sockaddr_storage))
 		return -EINVAL;
@@ -125,7 +207,7 @@ int au_msg_stabilise(struct au_req *req)
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
 	bool receives = op_receives(req);
 	size_t control;
-	struct net_msg *m;
+	struct au_net_msg *m;
 	struct msghdr hdr;
 	struct iovec *iov;
 	int err;
@@ -135,6 +217,8 @@ int au_msg_stabilise(struct au_req *req)
 	if (hdr.msg_iovlen > IOV_MAX)
 		return -EMSGSIZE;
 	if ((int)hdr.msg_namelen < 0)
+		return req->flags & AU_REQ_F_MULTISHOT ? -EOVERFLOW : -EINVAL;
+	if ((req->flags & AU_REQ_F_BUFFER_SELECT) && hdr.msg_iovlen > 1)
 		return -EINVAL;
 	control = receives ? 0 : hdr.msg_controllen;
 	if (control > 1 << 20)
@@ -148,6 +232,19 @@ int au_msg_stabilise(struct au_req *req)
 	m->hdr = hdr;
 	m->hdr.msg_iov = iov;
 	m->user = sr->addr;
+	if (req->flags & AU_REQ_F_BUFFER_SELECT) {
+		sr->want = hdr.msg_iovlen ? (uint32_t)iov->iov_len : 0;
+		m->hdr.msg_iov = &m->one;
+		m->hdr.msg_iovlen = 1;
+		m->name_len = hdr.msg_namelen;
+		if (__builtin_add_overflow(
+			    hdr.msg_namelen + sizeof(struct io_uring_recvmsg_out),
+			    hdr.msg_controllen, &control) ||
+		    control > INT32_MAX)
+			return -EOVERFLOW;
+		m->control_len = (uint32_t)hdr.msg_controllen;
+		control = 0;
+	}
 	if (!receives && hdr.msg_name) {
 		m->hdr.msg_namelen =
 			au_min_u32(hdr.msg_namelen, sizeof(m->name));
@@ -167,30 +264,24 @@ int au_msg_stabilise(struct au_req *req)
 }
 
 /* What recvmsg(2) writes into the header goes to the application's. */
-static void msg_give_back(struct au_req *req, const struct net_msg *m)
+void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 {
-	struct {
-		socklen_t namelen;
-	} name = { m->hdr.msg_namelen };
+	const struct msghdr *h = &m->hdr;
 
-	struct {
-		size_t controllen;
-		int flags;
-	} rest = { m->hdr.msg_controllen, m->hdr.msg_flags };
-
+	/* Without a copy recvmsg(2) wrote there itself. */
 	if (!(req->flags & AU_REQ_F_STABLE))
 		return;
 	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
-			    &name, sizeof(name.namelen)) ||
+			    &h->msg_namelen, sizeof(h->msg_namelen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
-			    &rest.controllen, sizeof(rest.controllen)) ||
+			    &h->msg_controllen, sizeof(h->msg_controllen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_flags),
-			    &rest.flags, sizeof(rest.flags)))
+			    &h->msg_flags, sizeof(h->msg_flags)))
 		au_req_set_res(req, -EFAULT);
 }
 
 /* Takes `n` bytes off the front of a copied vector. */
-static void msg_advance(struct net_msg *m, size_t n)
+static void msg_advance(struct au_net_msg *m, size_t n)
 {
 	struct msghdr *h = &m->hdr;
 
@@ -205,7 +296,7 @@ static void msg_advance(struct net_msg *m, size_t n)
 	}
 }
 
-static size_t msg_left(const struct net_msg *m)
+static size_t msg_left(const struct au_net_msg *m)
 {
 	size_t left = 0;
 
@@ -219,20 +310,14 @@ static long sr_call(struct au_req *req, const struct au_sr *sr, uint32_t flags)
 	void *buf = (char *)au_ptr(sr->addr) + sr->done;
 	size_t len = sr->len - sr->done;
 
-	switch (req->opcode) {
-	case IORING_OP_SEND:
-		return au_syscall(SYS_sendto, req->fd, buf, len, flags,
-				  au_ptr(sr->to), sr->to ? sr->addr_len : 0);
-	case IORING_OP_RECV:
+	if (au_sr_is_msg(req, sr))
+		return au_syscall(op_receives(req) ? SYS_recvmsg : SYS_sendmsg,
+				  req->fd, au_ptr(sr->addr), flags);
+	if (op_receives(req))
 		return au_syscall(SYS_recvfrom, req->fd, buf, len, flags, NULL,
 				  NULL);
-	case IORING_OP_SENDMSG:
-		return au_syscall(SYS_sendmsg, req->fd, au_ptr(sr->addr),
-				  flags);
-	default:
-		return au_syscall(SYS_recvmsg, req->fd, au_ptr(sr->addr),
-				  flags);
-	}
+	return au_syscall(SYS_sendto, req->fd, buf, len, flags, au_ptr(sr->to),
+			  sr->to ? sr->addr_len : 0);
 }
 
 static bool socket_is_stream(int fd)
@@ -245,15 +330,25 @@ static bool socket_is_stream(int fd)
 	       (type == SOCK_STREAM || type == SOCK_SEQPACKET);
 }
 
+/* Only TCP's accept tells the kernel whether more are waiting. */
+static bool socket_is_inet(int fd)
+{
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain,
+			  &len) >= 0 &&
+	       (domain == AF_INET || domain == AF_INET6);
+}
+
 /*
  * MSG_WAITALL on a stream: some bytes went through, the rest has to. True if
  * there is a rest.
  */
 static bool sr_goes_on(struct au_req *req, struct au_sr *sr, long res)
 {
-	bool msg = req->opcode == IORING_OP_SENDMSG ||
-		   req->opcode == IORING_OP_RECVMSG;
-	struct net_msg *m;
+	bool msg = au_sr_is_msg(req, sr);
+	struct au_net_msg *m;
 
 	if (!(sr->msg_flags & MSG_WAITALL) || (req->flags & AU_REQ_F_NOWAIT) ||
 	    !socket_is_stream(req->fd))
@@ -284,8 +379,7 @@ static bool sr_is_short(struct au_req *req, const struct au_sr *sr, long res)
 
 	if (au_likely(!(sr->msg_flags & MSG_WAITALL)))
 		return false;
-	if (req->opcode == IORING_OP_SENDMSG ||
-	    req->opcode == IORING_OP_RECVMSG) {
+	if (au_sr_is_msg(req, sr)) {
 		if (au_req_stabilise(req) < 0)
 			return true;
 		left = msg_left(req->async_data);
@@ -293,7 +387,7 @@ static bool sr_is_short(struct au_req *req, const struct au_sr *sr, long res)
 	return (size_t)(res > 0 ? res : 0) < left;
 }
 
-static enum au_issue sr_issue(struct au_req *req, unsigned int issue_flags)
+enum au_issue au_sr_issue(struct au_req *req)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
 	bool receives = op_receives(req);
@@ -324,28 +418,34 @@ static enum au_issue sr_issue(struct au_req *req, unsigned int issue_flags)
 	}
 	req->res = (int)res;
 	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
-		msg_give_back(req, req->async_data);
+		au_msg_give_back(req, req->async_data);
 	return AU_DONE;
 }
 
 enum au_issue au_send(struct au_req *req, unsigned int issue_flags)
 {
-	return sr_issue(req, issue_flags);
+	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
+		return au_send_select(req);
+	return au_sr_issue(req);
 }
 
 enum au_issue au_recv(struct au_req *req, unsigned int issue_flags)
 {
-	return sr_issue(req, issue_flags);
+	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
+		return au_recv_select(req);
+	return au_sr_issue(req);
 }
 
 enum au_issue au_sendmsg(struct au_req *req, unsigned int issue_flags)
 {
-	return sr_issue(req, issue_flags);
+	return au_sr_issue(req);
 }
 
 enum au_issue au_recvmsg(struct au_req *req, unsigned int issue_flags)
 {
-	return sr_issue(req, issue_flags);
+	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
+		return au_recv_select(req);
+	return au_sr_issue(req);
 }
 
 struct au_accept {
@@ -353,6 +453,7 @@ struct au_accept {
 	uint32_t flags; /* SOCK_* */
 	uint32_t file_index;
 	uint16_t ioprio; /* IORING_ACCEPT_* */
+	bool is_socket; /* seen to be one */
 };
 
 int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -366,6 +467,7 @@ int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	a->flags = AU_READ_ONCE(sqe->accept_flags);
 	a->ioprio = AU_READ_ONCE(sqe->ioprio);
 	a->file_index = AU_READ_ONCE(sqe->file_index);
+	a->is_socket = false;
 	if (a->ioprio & ~(IORING_ACCEPT_MULTISHOT | IORING_ACCEPT_DONTWAIT |
 			  IORING_ACCEPT_POLL_FIRST))
 		return -EINVAL;
@@ -378,15 +480,14 @@ int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	}
 	if (a->flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
-	if (a->ioprio & IORING_ACCEPT_MULTISHOT) {
-		if (req->flags & AU_REQ_F_CQE_SKIP)
-			return -EINVAL;
+	if (a->ioprio & IORING_ACCEPT_MULTISHOT)
 		au_req_set(req, AU_REQ_F_MULTISHOT);
-	}
 	if (a->ioprio & IORING_ACCEPT_DONTWAIT)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	return 0;
 }
+
+#define ACCEPT_TURN 32 /* connections before others have their turn */
 
 /* Runs `call` while the socket is in non-blocking mode. */
 struct nonblocking {
@@ -410,7 +511,20 @@ static void nonblocking_end(const struct nonblocking *nb)
 		(void)au_syscall(SYS_fcntl, nb->fd, F_SETFL, nb->flags);
 }
 
-static int accept_call(struct au_req *req, const struct au_accept *a)
+/* Nothing to accept, or nothing that accepts? Asked once. */
+static int accept_wait(struct au_req *req, struct au_accept *a)
+{
+	int on = 0, r = 0;
+	socklen_t len = sizeof(on);
+
+	if (!a->is_socket)
+		r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
+				    SO_ACCEPTCONN, &on, &len);
+	a->is_socket = true;
+	return r < 0 ? r : -EAGAIN;
+}
+
+static int accept_call(struct au_req *req, struct au_accept *a)
 {
 	int flags = (int)a->flags | (a->file_index ? SOCK_CLOEXEC : 0);
 	struct nonblocking nb;
@@ -418,7 +532,7 @@ static int accept_call(struct au_req *req, const struct au_accept *a)
 
 	/* Not listening, say: accept(2) knows the error. */
 	if (ev == 0)
-		return -EAGAIN;
+		return accept_wait(req, a);
 	nonblocking_begin(&nb, req->fd);
 	r = (int)au_syscall(SYS_accept4, req->fd, au_ptr(a->addr),
 			    au_ptr(a->addr_len), flags);
@@ -431,15 +545,19 @@ static int accept_call(struct au_req *req, const struct au_accept *a)
 enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_accept *a = au_req_cmd(req, struct au_accept);
-	int r;
+	int r, turn = 0;
 
 	for (;;) {
 		uint32_t more = 0;
 
+		if (turn++ == ACCEPT_TURN)
+			return AU_REQUEUE;
+
 		r = accept_call(req, a);
 		if (r == -EAGAIN)
 			return AU_RETRY;
-		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0)
+		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0 &&
+		    socket_is_inet(req->fd))
 			more = IORING_CQE_F_SOCK_NONEMPTY;
 		if (!(req->flags & AU_REQ_F_MULTISHOT) || r < 0 ||
 		    !au_req_post_more(req->ring, req, r, more)) {
@@ -497,6 +615,10 @@ enum au_issue au_connect(struct au_req *req, unsigned int issue_flags)
 			return AU_RETRY;
 		r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
 				    SO_ERROR, &err, &len);
+		/* The socket counts as connecting until it is asked again. */
+		if (r >= 0 && !err)
+			(void)au_syscall(SYS_connect, req->fd, au_ptr(c->addr),
+					 c->addr_len);
 		au_req_set_res(req, r < 0 ? r : -err);
 		return AU_DONE;
 	}
@@ -539,7 +661,7 @@ enum au_issue au_shutdown(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_shutdown *s = au_req_cmd(req, struct au_shutdown);
 
-	au_req_set_res(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
+	au_req_set_res_soft(req, (int)au_syscall(SYS_shutdown, req->fd, s->how));
 	return AU_DONE;
 }
 

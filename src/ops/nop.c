@@ -49,9 +49,10 @@ static au_cold int nop_flags(struct au_req *req, const struct au_nop *nop)
 		if (fixed ? !au_rsrc_lookup(&req->ring->files,
 					    (uint32_t)req->fd) :
 			    au_fd_identify(req->fd, &id) < 0)
-			r = -EBADF;
+			return -EBADF;
 	}
-	if ((nop->flags & IORING_NOP_FIXED_BUFFER) &&
+	/* The file is looked for first, and without it nothing else. */
+	if ((nop->flags & IORING_NOP_FIXED_BUFFER) && r != -EBADF &&
 	    !au_rsrc_lookup(&req->ring->buffers, req->buf_index))
 		r = -EFAULT;
 	return r;

@@ -44,7 +44,7 @@ static int open_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	o->file_index = AU_READ_ONCE(sqe->file_index);
 	if (o->file_index && (o->how.flags & O_CLOEXEC))
 		return -EINVAL;
-	return au_path_prep(req, AU_READ_ONCE(sqe->addr));
+	return au_paths_prep(req, AU_READ_ONCE(sqe->addr), 0, NULL, 0);
 }
 
 int au_openat_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -106,7 +106,7 @@ static enum au_issue open_issue(struct au_req *req)
 		r = (int)au_syscall(SYS_openat, o->dfd, req->async_data,
 				    (int)how.flags, (mode_t)how.mode);
 	if (r >= 0 && o->file_index) {
-		au_lock(&req->ring->lock);
+		au_ring_lock(req->ring);
 		r = au_file_install_fd(req->ring, o->file_index, r);
 		au_ring_unlock(req->ring);
 	}

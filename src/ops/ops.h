@@ -19,11 +19,17 @@ AU_OP_DECLARE(async_cancel);
 
 /* epoll.c */
 AU_OP_DECLARE(epoll_ctl);
+AU_OP_DECLARE(epoll_wait_op);
 
 /* filetable.c */
 AU_OP_DECLARE(files_update);
 
 AU_OP_DECLARE(fixed_fd_install);
+
+/* futex.c: named apart from the functions of sys/futex.h */
+AU_OP_DECLARE(futex_wait_op);
+AU_OP_DECLARE(futex_wake_op);
+AU_OP_DECLARE(futex_waitv);
 
 /* fs.c */
 AU_OP_DECLARE(renameat);
@@ -35,6 +41,9 @@ AU_OP_DECLARE(linkat);
 /* kbuf.c */
 AU_OP_DECLARE(provide_buffers);
 AU_OP_DECLARE(remove_buffers);
+
+/* msg_ring.c */
+AU_OP_DECLARE(msg_ring);
 
 /* net.c */
 AU_OP_DECLARE(accept);
@@ -73,6 +82,7 @@ AU_OP_DECLARE(read_multishot);
 int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
 bool au_rw_follows(const struct au_req *last, const struct au_req *req);
 uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
@@ -102,11 +112,21 @@ void au_timeout_cleanup(struct au_req *req);
 /* truncate.c */
 AU_OP_DECLARE(ftruncate);
 
+/* uring_cmd.c */
+AU_OP_DECLARE(uring_cmd);
+
+/* waitid.c */
+AU_OP_DECLARE(waitid);
+
 /* xattr.c */
 AU_OP_DECLARE(fsetxattr);
 AU_OP_DECLARE(setxattr);
 AU_OP_DECLARE(fgetxattr);
 AU_OP_DECLARE(getxattr);
+
+/* zerocopy.c */
+AU_OP_DECLARE(send_zc);
+AU_OP_DECLARE(sendmsg_zc);
 
 /* util.c: shared by families */
 
@@ -121,7 +141,6 @@ int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
 		  const char **second, unsigned int flags) au_must_check;
 
 /* A path copied in prep. async_data; NEED_CLEANUP is set. 0 or -errno. */
-int au_path_prep(struct au_req *req, uint64_t user) au_must_check;
 void au_async_data_free(struct au_req *req);
 void *au_async_data_alloc(struct au_req *req, size_t size);
 

@@ -18,7 +18,7 @@
 
 struct au_poll {
 	uint32_t events;
-	bool multishot, level;
+	bool multishot;
 };
 
 struct au_poll_update {
@@ -32,10 +32,13 @@ static uint32_t poll_events(const struct io_uring_sqe *sqe, uint32_t flags)
 {
 	uint32_t ev = AU_READ_ONCE(sqe->poll32_events);
 
-	/* EPOLL's own behaviour flags are not a poll's to set. */
+	/*
+	 * EPOLL's own behaviour flags are not a poll's to set; that the other
+	 * side is gone is told whether asked for or not.
+	 */
 	ev &= ~(uint32_t)(EPOLLET | EPOLLONESHOT | EPOLLWAKEUP |
 			  EPOLLEXCLUSIVE);
-	return ev | EPOLLERR | EPOLLHUP;
+	return ev | EPOLLERR | EPOLLHUP | EPOLLRDHUP;
 }
 
 int au_poll_add_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -46,12 +49,11 @@ int au_poll_add_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->off) ||
 	    AU_READ_ONCE(sqe->addr))
 		return -EINVAL;
-	if (flags & ~(IORING_POLL_ADD_MULTI | IORING_POLL_ADD_LEVEL))
+	if (flags & ~IORING_POLL_ADD_MULTI)
 		return -EINVAL;
 	if ((flags & IORING_POLL_ADD_MULTI) && (req->flags & AU_REQ_F_CQE_SKIP))
 		return -EINVAL;
 	p->multishot = flags & IORING_POLL_ADD_MULTI;
-	p->level = flags & IORING_POLL_ADD_LEVEL;
 	p->events = poll_events(sqe, flags);
 	return 0;
 }
@@ -63,7 +65,7 @@ static void poll_watch_ring(struct au_ring *ring, int fd)
 
 	if (au_likely(!target))
 		return;
-	if (target != ring && !au_trylock(&target->lock))
+	if (target != ring && !au_ring_trylock(target))
 		return;
 	au_store_relaxed(&target->watched, true);
 	au_cq_update_notify(target);
@@ -85,8 +87,10 @@ enum au_issue au_poll_add(struct au_req *req, unsigned int issue_flags)
 	}
 	armed = au_poller_arm(req->ring, req, req->fd, p->events);
 	if (armed < 0) {
-		/* Files that epoll refuses are always ready. */
-		au_req_set_res(req, armed == -EPERM ? r : armed);
+		/* Files that epoll refuses never become ready: now or never. */
+		if (armed == -EPERM)
+			armed = r ? r : -EINVAL;
+		au_req_set_res(req, armed);
 		return AU_DONE;
 	}
 	/* A new registration reports by itself what is there already. */
@@ -140,10 +144,9 @@ static void poll_rearm(struct au_ring *ring, struct au_req *poll,
 {
 	struct au_poll *p = au_req_cmd(poll, struct au_poll);
 
-	if (u->flags & IORING_POLL_UPDATE_EVENTS) {
+	/* What it waits for changes, how often it fires does not. */
+	if (u->flags & IORING_POLL_UPDATE_EVENTS)
 		p->events = u->events;
-		p->multishot = u->flags & IORING_POLL_ADD_MULTI;
-	}
 	if (u->flags & IORING_POLL_UPDATE_USER_DATA)
 		poll->user_data = u->new_user_data;
 	au_req_issue(ring, poll);

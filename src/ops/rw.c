@@ -8,6 +8,7 @@
  *   EOPNOTSUPP     this kind of file cannot promise not to sleep:
  *                  in memory, or a buffered write to a regular file: plainly
  *                  anything else: poll says when, a worker does it
+ *                  (so too where the flag is taken but not honoured)
  *   ESPIPE         a stream: again without an offset
  */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
+#include "sys/nowait.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
@@ -35,9 +37,12 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
+#ifndef RWF_NOSIGNAL
+#define RWF_NOSIGNAL 0x100
+#endif
 #define RWF_KNOWN                                                     \
 	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
-	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
+	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE | RWF_NOSIGNAL)
 
 /*
  * A buffered write longer than this goes to a worker. The length of a vector
@@ -70,10 +75,13 @@ struct au_rw {
 
 static int rw_ioprio(const struct io_uring_sqe *sqe)
 {
-	/* A hint that system calls do not take; only its form is checked. */
+	/*
+	 * A hint that system calls do not take; only its form is checked:
+	 * class (3 bits), hints (10), level (3), which class 0 has not.
+	 */
 	uint16_t prio = AU_READ_ONCE(sqe->ioprio), class = prio >> 13;
 
-	if (class > 3 || (class == 0 && (prio & 0x1fff)))
+	if (class > 3 || (class == 0 && (prio & 7)))
 		return -EINVAL;
 	return 0;
 }
@@ -141,8 +149,9 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT)) {
 		int r = rw_prep(req, sqe, RW_VECTOR);
 
-		return r < 0 ? r : rw_select_vector(req, au_req_cmd(req,
-							struct au_rw));
+		return r < 0 ? r :
+			       rw_select_vector(req,
+						au_req_cmd(req, struct au_rw));
 	}
 	return rw_prep(req, sqe, RW_VECTOR);
 }
@@ -175,12 +184,55 @@ int au_rw_stabilise(struct au_req *req)
 	return 0;
 }
 
+static int rw_vector_lengths(const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; i < rw->len; i++) {
+		if ((ssize_t)iov[i].iov_len < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	int r = rw_prep(req, sqe,
+			RW_FIXED | RW_VECTOR |
+				(req->opcode == IORING_OP_WRITEV_FIXED ?
+					 RW_WRITE :
+					 0));
+
+	if (r >= 0)
+		r = au_req_stabilise(req);
+	return r < 0 ? r : rw_vector_lengths(au_req_cmd(req, struct au_rw));
+}
+
+/* Every part of a vector must, and none may be empty. */
+static int rw_check_fixed_vector(const struct au_rsrc_node *n,
+				 const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; n && i < rw->len; i++) {
+		uint64_t addr = (uintptr_t)iov[i].iov_base;
+		uint64_t len = iov[i].iov_len;
+
+		if (!len || addr < n->addr || addr + len < addr ||
+		    addr + len > n->addr + n->len)
+			return -EFAULT;
+	}
+	return n ? 0 : -EFAULT;
+}
+
 /* The range must lie in the registered buffer. */
 static int rw_check_fixed(struct au_req *req, const struct au_rw *rw)
 {
 	const struct au_rsrc_node *n =
 		au_rsrc_lookup(&req->ring->buffers, req->buf_index);
 
+	if (rw->kind & RW_VECTOR)
+		return rw_check_fixed_vector(n, rw);
 	if (!n || rw->addr < n->addr || rw->addr + rw->len < rw->addr ||
 	    rw->addr + rw->len > n->addr + n->len)
 		return -EFAULT;
@@ -242,6 +294,11 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 		pos = UINT64_MAX;
 	else if (pos != UINT64_MAX)
 		pos += rw->done;
+	/* Without flags the plain calls do, which import no vector. */
+	if (!(rw->rw_flags | flags) && iov == &one && pos != UINT64_MAX)
+		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
+							SYS_pread64,
+				  req->fd, one.iov_base, one.iov_len, pos);
 	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
 			  rw->rw_flags | flags);
 }
@@ -387,7 +444,8 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 
 	if (issue_flags & AU_ISSUE_WORKER)
 		return rw_blocking(req, rw);
-	if (rw->kind & RW_FIXED) {
+	/* One that waited keeps the buffer it began with. */
+	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
 			return rw_done(req, rw, res);
@@ -396,6 +454,9 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
+	/* Polling for completion is the ring's to ask for, not a request's. */
+	if (au_unlikely(rw->rw_flags & RWF_HIPRI))
+		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
 	refused =
@@ -408,7 +469,12 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	res = rw_call(req, rw, RWF_NOWAIT);
+	if (au_unlikely(rw->pos == UINT64_MAX ||
+			(req->flags & AU_REQ_F_STREAM)) &&
+	    au_unlikely(!au_nowait_honest()))
+		res = -EOPNOTSUPP;
+	else
+		res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
@@ -460,7 +526,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	struct au_kbuf_sel sel;
 	int r;
 
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	r = au_kbuf_pick(&ring->kbufs, req->buf_index, rw->want, &sel);
 	if (r >= 0)
 		req->cqe_flags = au_kbuf_take(&sel, sel.len);
@@ -471,7 +537,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	(void)rw_blocking(req, rw);
 	if (req->res == (int)sel.len)
 		return AU_DONE;
-	au_lock(&ring->lock);
+	au_ring_lock(ring);
 	if (req->res >= 0)
 		req->cqe_flags = au_kbuf_give_back(&ring->kbufs, req->buf_index,
 						   &sel, (uint32_t)req->res);
@@ -481,6 +547,15 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	}
 	au_ring_unlock(ring);
 	return AU_DONE;
+}
+
+/* No buffer; but a descriptor that is none is told of first. */
+static au_cold enum au_issue rw_no_buffer(struct au_req *req, struct au_rw *rw,
+					  long err)
+{
+	long r = au_syscall(SYS_fcntl, req->fd, F_GETFD);
+
+	return rw_done(req, rw, r < 0 ? r : err);
 }
 
 /* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
@@ -497,7 +572,7 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		return rw_select_worker(req, rw);
 	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
 	if (r < 0)
-		return rw_done(req, rw, r);
+		return rw_no_buffer(req, rw, r);
 	rw_use_buffer(rw, &sel);
 	out = rw_try(req, issue_flags);
 	/*
@@ -508,9 +583,8 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		out = rw_done(req, rw, 0);
 	/* A list's buffer is used up by a file's error, a ring's is not. */
 	if (out == AU_DONE &&
-	    (req->res >= 0 ||
-	     (!sel.group->is_ring &&
-	      au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
+	    (req->res >= 0 || (!sel.group->is_ring &&
+			       au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
 		req->cqe_flags = au_kbuf_take(&sel, (uint32_t)req->res);
 	return out;
 }
@@ -562,7 +636,7 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
 
 		if (res < 0)
-			return rw_done(req, rw, res);
+			return rw_no_buffer(req, rw, res);
 		rw_use_buffer(rw, &sel);
 		res = multishot_read(req, rw);
 		if (res == -EAGAIN)

@@ -57,7 +57,7 @@ static int splice_fd_in(struct au_req *req, const struct au_splice *s)
 
 	if (!(s->flags & SPLICE_F_FD_IN_FIXED))
 		return s->fd_in;
-	au_lock(&req->ring->lock);
+	au_ring_lock(req->ring);
 	n = au_rsrc_lookup(&req->ring->files, (uint32_t)s->fd_in);
 	if (n) {
 		n->refs++;

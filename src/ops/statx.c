@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* STATX: in a worker, like all that walks paths. */
 #include <errno.h>
+#include <fcntl.h>
 #include "ops/ops.h"
 #include "sys/syscall.h"
 
@@ -22,14 +23,15 @@ int au_statx_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	s->mask = AU_READ_ONCE(sqe->len);
 	s->buffer = AU_READ_ONCE(sqe->addr2);
 	s->flags = AU_READ_ONCE(sqe->statx_flags);
-	return au_path_prep(req, AU_READ_ONCE(sqe->addr));
+	return au_paths_prep(req, AU_READ_ONCE(sqe->addr), 0, NULL,
+			     s->flags & AT_EMPTY_PATH ? AU_PATHS_EMPTY : 0);
 }
 
 enum au_issue au_statx(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_statx *s = au_req_cmd(req, struct au_statx);
 
-	au_req_set_res(req, (int)au_syscall(SYS_statx, s->dfd, req->async_data,
+	au_req_set_res_soft(req, (int)au_syscall(SYS_statx, s->dfd, req->async_data,
 					    s->flags, s->mask, s->buffer));
 	return AU_DONE;
 }

@@ -31,7 +31,7 @@ enum au_issue au_fsync(struct au_req *req, unsigned int issue_flags)
 	struct au_sync *s = au_req_cmd(req, struct au_sync);
 
 	/* fsync(2) has no range: the whole file is a superset. */
-	au_req_set_res(req, (int)au_syscall(s->flags & IORING_FSYNC_DATASYNC ?
+	au_req_set_res_soft(req, (int)au_syscall(s->flags & IORING_FSYNC_DATASYNC ?
 						    SYS_fdatasync :
 						    SYS_fsync,
 					    req->fd));
@@ -55,7 +55,7 @@ enum au_issue au_sync_file_range(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_sync *s = au_req_cmd(req, struct au_sync);
 
-	au_req_set_res(req, (int)au_syscall(SYS_sync_file_range, req->fd,
+	au_req_set_res_soft(req, (int)au_syscall(SYS_sync_file_range, req->fd,
 					    s->off, s->len, s->flags));
 	return AU_DONE;
 }
@@ -77,7 +77,7 @@ enum au_issue au_fallocate(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_sync *s = au_req_cmd(req, struct au_sync);
 
-	au_req_set_res(req, (int)au_syscall(SYS_fallocate, req->fd, s->flags,
+	au_req_set_res_soft(req, (int)au_syscall(SYS_fallocate, req->fd, s->flags,
 					    s->off, s->len));
 	return AU_DONE;
 }

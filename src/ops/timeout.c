@@ -63,11 +63,12 @@ static int timeout_clock(uint32_t flags, uint32_t *clock)
 	}
 }
 
-static uint64_t timeout_deadline(uint32_t clock, uint32_t flags, uint64_t ns)
+static uint64_t timeout_deadline(struct au_ring *ring, uint32_t clock,
+				 uint32_t flags, uint64_t ns)
 {
 	if (flags & IORING_TIMEOUT_ABS)
 		return ns;
-	return au_ns_add(au_clock_ns(au_timers_clockid(clock)), ns);
+	return au_ns_add(au_timers_now(ring, clock), ns);
 }
 
 static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
@@ -77,7 +78,8 @@ static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 	uint32_t off = (uint32_t)AU_READ_ONCE(sqe->off);
 
 	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->len) != 1 ||
-	    AU_READ_ONCE(sqe->splice_fd_in))
+	    AU_READ_ONCE(sqe->splice_fd_in) || AU_READ_ONCE(sqe->addr3) ||
+	    AU_READ_ONCE(sqe->pad2[0]))
 		return -EINVAL;
 	if (off && link)
 		return -EINVAL;
@@ -127,16 +129,18 @@ static void timeout_run_counted(struct au_ring *ring)
 	ring->counted_last += got;
 }
 
-/* However a timeout ends, it counts as one and leaves the lists. */
-void au_timeout_cleanup(struct au_req *req)
+static void timeout_uncount(struct au_ring *ring, struct au_timeout *t)
 {
-	struct au_timeout *t = au_req_cmd(req, struct au_timeout);
-	struct au_ring *ring = req->ring;
-
 	au_list_del(&t->counted);
 	if (au_list_empty(&ring->counted))
 		ring->run_counted = NULL;
-	ring->nr_timeouts++;
+}
+
+/* However a timeout ends, it counts as one and leaves the lists. */
+void au_timeout_cleanup(struct au_req *req)
+{
+	timeout_uncount(req->ring, au_req_cmd(req, struct au_timeout));
+	req->ring->nr_timeouts++;
 }
 
 static int timeout_arm(struct au_req *req)
@@ -146,7 +150,8 @@ static int timeout_arm(struct au_req *req)
 	int r;
 
 	req->clock = t->clock;
-	req->deadline_ns = timeout_deadline(t->clock, t->flags, t->period_ns);
+	req->deadline_ns =
+		timeout_deadline(req->ring, t->clock, t->flags, t->period_ns);
 	r = au_timers_arm(ring, req);
 	if (r < 0)
 		return r;
@@ -218,11 +223,16 @@ int au_timeout_remove_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 static int timeout_update(struct au_ring *ring, struct au_req *t,
 			  uint32_t flags, uint64_t ns)
 {
+	struct au_timeout *cmd = au_req_cmd(t, struct au_timeout);
 	int r = au_cancel_take(ring, t);
 
 	if (r < 0)
 		return r;
-	t->deadline_ns = timeout_deadline(t->clock, flags, ns);
+	/* An updated timeout counts nothing any more, a multishot no end. */
+	timeout_uncount(ring, cmd);
+	cmd->count = 0;
+	cmd->period_ns = ns;
+	t->deadline_ns = timeout_deadline(ring, t->clock, flags, ns);
 	return au_timers_arm(ring, t);
 }
 
@@ -230,13 +240,15 @@ enum au_issue au_timeout_remove(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_timeout_remove *tr =
 		au_req_cmd(req, struct au_timeout_remove);
-	bool link = tr->flags & IORING_LINK_TIMEOUT_UPDATE;
+	/* LINK_TIMEOUT_UPDATE says which kind UPDATE means, no more. */
+	bool update = tr->flags & IORING_TIMEOUT_UPDATE;
+	bool link = update && (tr->flags & IORING_LINK_TIMEOUT_UPDATE);
 	struct au_req *t = au_pending_find(req->ring, tr->user_data,
 					   link ? IORING_OP_LINK_TIMEOUT :
 						  IORING_OP_TIMEOUT);
 	int r = -ENOENT;
 
-	if (t && !(tr->flags & IORING_TIMEOUT_UPDATE_MASK))
+	if (t && !update)
 		r = au_cancel_req(req->ring, t);
 	else if (t)
 		r = timeout_update(req->ring, t, tr->flags, tr->ns);
@@ -267,7 +279,8 @@ enum au_issue au_link_timeout(struct au_req *req, unsigned int issue_flags)
 	int r;
 
 	req->clock = t->clock;
-	req->deadline_ns = timeout_deadline(t->clock, t->flags, t->period_ns);
+	req->deadline_ns =
+		timeout_deadline(req->ring, t->clock, t->flags, t->period_ns);
 	r = au_timers_arm(req->ring, req);
 	if (r < 0) {
 		au_req_set_res(req, r);

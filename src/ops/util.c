@@ -22,19 +22,6 @@ void au_async_data_free(struct au_req *req)
 	req->async_data = NULL;
 }
 
-int au_path_prep(struct au_req *req, uint64_t user)
-{
-	char path[PATH_MAX];
-	long len = au_strncpy_from_user(path, user, sizeof(path));
-
-	if (len < 0)
-		return (int)len;
-	if (!au_async_data_alloc(req, (size_t)len + 1))
-		return -ENOMEM;
-	memcpy(req->async_data, path, (size_t)len + 1);
-	return 0;
-}
-
 static int path_copy(char *path, uint64_t user, unsigned int flags)
 {
 	long len = au_strncpy_from_user(path, user, PATH_MAX);

@@ -114,6 +114,11 @@ static uint16_t ring_ready(const struct au_kbuf_group *g)
 	return (uint16_t)(au_load_acquire(&g->ring->tail) - g->head);
 }
 
+bool au_kbuf_empty(const struct au_kbuf_group *g)
+{
+	return g->is_ring ? !ring_ready(g) : !g->nr;
+}
+
 int au_kbuf_pick(struct au_kbufs *k, uint16_t bgid, uint32_t want,
 		 struct au_kbuf_sel *sel)
 {
@@ -122,15 +127,13 @@ int au_kbuf_pick(struct au_kbufs *k, uint16_t bgid, uint32_t want,
 	if (au_unlikely(!g))
 		return -ENOBUFS;
 	if (g->is_ring) {
-		uint16_t ready = ring_ready(g);
 		struct io_uring_buf *b = ring_entry(g, g->head);
 
-		if (!ready)
+		if (!ring_ready(g))
 			return -ENOBUFS;
 		sel->addr = AU_READ_ONCE(b->addr);
 		sel->whole = AU_READ_ONCE(b->len);
 		sel->bid = AU_READ_ONCE(b->bid);
-		sel->last = ready == 1;
 	} else {
 		struct au_kbuf *b = kbuf_first(g);
 
@@ -139,7 +142,6 @@ int au_kbuf_pick(struct au_kbufs *k, uint16_t bgid, uint32_t want,
 		sel->addr = b->addr;
 		sel->whole = b->len;
 		sel->bid = b->bid;
-		sel->last = g->nr == 1;
 	}
 	sel->group = g;
 	sel->generation = g->generation;
@@ -257,14 +259,16 @@ int au_kbuf_pick_bundle(struct au_kbufs *k, uint16_t bgid, uint64_t want,
 	for (; nr < max && nr < ready && want; nr++) {
 		struct io_uring_buf *b =
 			ring_entry(g, (uint16_t)(g->head + nr));
+		uint32_t whole = AU_READ_ONCE(b->len);
 
-		sel->last_whole = AU_READ_ONCE(b->len);
+		/* Only an incremental buffer is used in part. */
+		if (whole > want && !g->incremental)
+			break;
+		sel->last_whole = whole;
 		iov[nr].iov_base = au_ptr(AU_READ_ONCE(b->addr));
 		iov[nr].iov_len = au_min_u64(sel->last_whole, want);
 		want -= iov[nr].iov_len;
 	}
-	if (g->is_ring)
-		sel->last = nr == ready;
 	return nr;
 }
 

@@ -51,7 +51,6 @@ struct au_kbuf_sel {
 	uint32_t whole; /* the buffer's own length */
 	uint32_t last_whole; /* of a bundle's last one */
 	uint16_t bid, head;
-	bool last; /* nothing was left behind it */
 };
 
 static inline struct au_kbuf_group *au_kbuf_find(const struct au_kbufs *k,
@@ -80,6 +79,9 @@ uint32_t au_kbuf_remove(struct au_kbuf_group *g, uint32_t nr);
  */
 int au_kbuf_pick(struct au_kbufs *k, uint16_t bgid, uint32_t want,
 		 struct au_kbuf_sel *sel) au_must_check;
+
+/* Is the group without a buffer now? */
+bool au_kbuf_empty(const struct au_kbuf_group *g);
 
 /* Takes it, `used` bytes of it: IORING_CQE_F_BUFFER, _BUF_MORE, the id. */
 uint32_t au_kbuf_take(struct au_kbuf_sel *sel, uint32_t used);

@@ -2,6 +2,7 @@
 #include "sys/fd.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "base/atomic.h"
@@ -81,6 +82,14 @@ int au_fd_identify(int fd, struct au_fd_id *id)
 	id->dev = st.st_dev;
 	id->ino = st.st_ino;
 	return 0;
+}
+
+bool au_fd_same(int a, int b)
+{
+	long pid = au_syscall(SYS_getpid);
+
+	return a >= 0 && b >= 0 &&
+	       au_syscall(SYS_kcmp, pid, pid, KCMP_FILE, a, b) == 0;
 }
 
 void au_fd_close_all_hidden(void)

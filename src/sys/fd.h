@@ -34,4 +34,7 @@ struct au_fd_id {
 
 int au_fd_identify(int fd, struct au_fd_id *id) au_must_check;
 
+/* Do both name one open file? False also where that may not be asked. */
+bool au_fd_same(int a, int b);
+
 #endif
