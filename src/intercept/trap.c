@@ -255,7 +255,7 @@ static void trap_sigsys(int sig, siginfo_t *info, void *ctx)
 		errno = saved_errno;
 		return;
 	}
-	__atomic_fetch_add(&au_trap_count, 1, __ATOMIC_RELAXED);
+	au_fetch_add(&au_trap_count, 1);
 	trap_note_fork();
 	trap_serve(ctx);
 	errno = saved_errno;
