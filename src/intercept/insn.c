@@ -190,7 +190,8 @@ bool au_insn_decode(const uint8_t *start, const uint8_t *end,
 	if (form == 'p' || form == 'x' || form == 'X')
 		return false;
 	/* Processors disagree on these with 66 and 67. */
-	if ((form == 'R' && in->p66 && !(in->rex & 8)) || (form == 'o' && in->p67))
+	if ((form == 'R' && in->p66 && !(in->rex & 8)) ||
+	    (form == 'o' && in->p67))
 		return false;
 	/* pop is 8f /0; the others are AMD's XOP. */
 	if (form == 'm' || form == 'b' || form == 'z' || form == 't' ||
@@ -286,6 +287,25 @@ bool au_insn_plain(const struct au_insn *in)
 bool au_insn_is_syscall(const struct au_insn *in)
 {
 	return in->map == 1 && !in->vex && in->opcode == 0x05 && in->len == 2;
+}
+
+bool au_insn_is_end(const struct au_insn *in)
+{
+	if (in->vex)
+		return false;
+	if (in->map)
+		return in->map == 1 && in->opcode == 0x0b; /* ud2 */
+	switch (in->opcode) {
+	case 0xc2: /* ret */
+	case 0xc3:
+	case 0xe9: /* jmp */
+	case 0xeb:
+		return true;
+	case 0xff:
+		return (in->modrm >> 3 & 7) == 4;
+	default:
+		return false;
+	}
 }
 
 bool au_insn_is_nop(const struct au_insn *in)
