@@ -9,14 +9,14 @@
  * whoever changes it afterwards finds the sleeper. Waiters queue in the order
  * of their submission.
  *
- * Where this cannot be done (a mask, several words, no worker in time) the
- * worker waits in the plain way.
+ * Where this cannot be done (a mask, no worker in time) the worker waits in the
+ * plain way.
  */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <string.h>
 #include "core/cancel.h"
 #include "core/issue.h"
 #include "core/ring.h"
@@ -43,19 +43,21 @@ struct au_futex {
 	uint64_t addr; /* the application's word, or its vector */
 	uint32_t val, mask;
 	uint32_t private; /* FUTEX_PRIVATE_FLAG */
-	uint32_t nr; /* FUTEX_WAITV */
 };
 
-/* async_data of a FUTEX_WAIT: worker and submitter both look at it. */
-struct futex_arm {
-	uint32_t word; /* what the worker sleeps on; 1: wait in the plain way */
-	uint32_t armed; /* moved to the application's word */
-	uint32_t changed; /* and found to have another value */
-};
-
+/* As futex_waitv(2) takes it. */
 struct futex_word {
 	uint64_t val, addr;
 	uint32_t flags, reserved;
+};
+
+/* async_data of a wait: worker and submitter both look at it. */
+struct futex_arm {
+	uint32_t nr, mask;
+	uint32_t plain; /* do not wait to be moved */
+	uint32_t changed; /* and one was found to have another value */
+	uint32_t words[FUTEX_WORDS_MAX]; /* what the worker sleeps on */
+	struct futex_word theirs[];
 };
 
 static int futex_flags(uint32_t flags, uint32_t *private)
@@ -114,48 +116,110 @@ enum au_issue au_futex_wake_op(struct au_req *req, unsigned int issue_flags)
 	return AU_DONE;
 }
 
+static uint32_t word_private(const struct futex_word *w)
+{
+	return w->flags & FUTEX2_PRIVATE ? FUTEX_PRIVATE_FLAG : 0;
+}
+
+static struct futex_arm *futex_arm_alloc(struct au_req *req, uint32_t nr)
+{
+	struct futex_arm *arm = au_async_data_alloc(
+		req, sizeof(*arm) + nr * sizeof(struct futex_word));
+
+	if (arm) {
+		memset(arm, 0, sizeof(*arm));
+		arm->nr = nr;
+		arm->mask = FUTEX_BITSET_MATCH_ANY;
+	}
+	return arm;
+}
+
 int au_futex_wait_op_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
-	int r = futex_prep(req, sqe);
+	struct au_futex *f = au_req_cmd(req, struct au_futex);
 	struct futex_arm *arm;
+	int r = futex_prep(req, sqe);
 
 	if (r < 0)
 		return r;
-	arm = au_async_data_alloc(req, sizeof(*arm));
+	arm = futex_arm_alloc(req, 1);
 	if (!arm)
 		return -ENOMEM;
-	*arm = (struct futex_arm){ 0 };
+	arm->mask = f->mask;
+	arm->plain = f->mask != FUTEX_BITSET_MATCH_ANY;
+	arm->theirs[0] = (struct futex_word){
+		.val = f->val,
+		.addr = f->addr,
+		.flags = FUTEX2_U32 | (f->private ? FUTEX2_PRIVATE : 0U),
+	};
 	return 0;
 }
 
-static long futex_wait_plain(const struct au_futex *f)
+int au_futex_waitv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
-	return au_syscall(SYS_futex, f->addr, FUTEX_WAIT_BITSET | f->private,
-			  f->val, NULL, NULL, f->mask);
+	uint64_t user = AU_READ_ONCE(sqe->addr);
+	uint32_t nr = AU_READ_ONCE(sqe->len), private;
+	struct futex_arm *arm;
+
+	if (req->fd || AU_READ_ONCE(sqe->buf_index) ||
+	    AU_READ_ONCE(sqe->file_index) || AU_READ_ONCE(sqe->addr2) ||
+	    AU_READ_ONCE(sqe->futex_flags) || AU_READ_ONCE(sqe->addr3))
+		return -EINVAL;
+	if (!nr || nr > FUTEX_WORDS_MAX)
+		return -EINVAL;
+	arm = futex_arm_alloc(req, nr);
+	if (!arm)
+		return -ENOMEM;
+	if (au_copy_from_user(arm->theirs, user, nr * sizeof(arm->theirs[0])))
+		return -EFAULT;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct futex_word *w = &arm->theirs[i];
+
+		if (w->reserved || w->val > UINT32_MAX ||
+		    futex_flags(w->flags, &private) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* The plain way, in a worker. */
+static long futex_wait_plain(const struct futex_arm *arm)
+{
+	const struct futex_word *w = &arm->theirs[0];
+
+	if (arm->nr > 1)
+		return au_syscall(SYS_futex_waitv, w, arm->nr, 0, NULL, 0);
+	return au_syscall(SYS_futex, w->addr,
+			  FUTEX_WAIT_BITSET | word_private(w), w->val, NULL,
+			  NULL, arm->mask);
+}
+
+/* On the request's own words, until moved and woken. */
+static long futex_wait_own(struct futex_arm *arm)
+{
+	struct futex_word own[FUTEX_WORDS_MAX];
+
+	for (uint32_t i = 0; i < arm->nr; i++)
+		own[i] = (struct futex_word){
+			.addr = (uintptr_t)&arm->words[i],
+			.flags = arm->theirs[i].flags,
+		};
+	if (arm->nr > 1)
+		return au_syscall(SYS_futex_waitv, own, arm->nr, 0, NULL, 0);
+	return au_syscall(SYS_futex, own[0].addr,
+			  FUTEX_WAIT_BITSET | word_private(&own[0]), 0, NULL,
+			  NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 static enum au_issue futex_wait_worker(struct au_req *req)
 {
-	struct au_futex *f = au_req_cmd(req, struct au_futex);
 	struct futex_arm *arm = req->async_data;
 	long r = 0;
 
-	while (!au_load_acquire(&arm->word) && !au_load_acquire(&arm->armed)) {
-		r = au_syscall(SYS_futex, &arm->word,
-			       FUTEX_WAIT_BITSET | f->private, 0, NULL, NULL,
-			       FUTEX_BITSET_MATCH_ANY);
-		/*
-		 * The lock is held while the worker is being moved, so a
-		 * cancel comes before or after, and either way ends this.
-		 */
-		if (r == -EINTR)
-			break;
-		/* Woken by the application before we were told of the move. */
-		if (r == 0 && !au_load_acquire(&arm->word))
-			break;
-	}
-	if (au_load_acquire(&arm->word))
-		r = futex_wait_plain(f);
+	if (!au_load_acquire(&arm->plain))
+		r = futex_wait_own(arm);
+	if (r != -EINTR && au_load_acquire(&arm->plain))
+		r = futex_wait_plain(arm);
 	else if (r == -EINTR && au_load_acquire(&arm->changed))
 		r = -EAGAIN;
 	au_req_set_res(req, (int)r);
@@ -163,14 +227,15 @@ static enum au_issue futex_wait_worker(struct au_req *req)
 }
 
 /* Moves the worker over as soon as it sleeps. False: not in time. */
-static bool futex_arm(const struct au_futex *f, struct futex_arm *arm)
+static bool futex_move(struct futex_arm *arm, uint32_t i)
 {
+	const struct futex_word *w = &arm->theirs[i];
 	uint64_t end = 0;
 
 	for (;;) {
-		long r = au_syscall(SYS_futex, &arm->word,
-				    FUTEX_CMP_REQUEUE | f->private, 0, 1UL,
-				    f->addr, 0);
+		long r = au_syscall(SYS_futex, &arm->words[i],
+				    FUTEX_CMP_REQUEUE | word_private(w), 0, 1UL,
+				    w->addr, 0);
 
 		if (r > 0)
 			return true;
@@ -184,84 +249,70 @@ static bool futex_arm(const struct au_futex *f, struct futex_arm *arm)
 	}
 }
 
-static int futex_value(const struct au_futex *f)
+/* 0; -EAGAIN if a word has another value; -EINVAL, -EFAULT. */
+static int futex_compare(const struct futex_arm *arm)
 {
 	uint32_t now;
 
-	if (au_copy_from_user(&now, f->addr, sizeof(now)))
-		return -EFAULT;
-	return now == f->val ? 0 : -EAGAIN;
+	for (uint32_t i = 0; i < arm->nr; i++) {
+		if (arm->theirs[i].addr & 3)
+			return -EINVAL;
+		if (au_copy_from_user(&now, arm->theirs[i].addr, sizeof(now)))
+			return -EFAULT;
+		if (now != arm->theirs[i].val)
+			return -EAGAIN;
+	}
+	return arm->mask ? 0 : -EINVAL;
 }
 
-enum au_issue au_futex_wait_op(struct au_req *req, unsigned int issue_flags)
+/* The worker did not come to sleep in time: it need not wait for a move. */
+static void futex_give_up(struct futex_arm *arm)
 {
-	struct au_futex *f = au_req_cmd(req, struct au_futex);
-	struct futex_arm *arm = req->async_data;
-	int r = -EINVAL;
-
-	if (issue_flags & AU_ISSUE_WORKER)
-		return futex_wait_worker(req);
-	if (f->mask && !(f->addr & 3))
-		r = futex_value(f);
-	if (r == 0) {
-		if (f->mask != FUTEX_BITSET_MATCH_ANY)
-			arm->word = 1;
-		r = au_workers_queue(req->ring, req, AU_WORK_UNBOUND);
+	au_store_release(&arm->plain, 1);
+	for (uint32_t i = 0; i < arm->nr; i++) {
+		au_store_release(&arm->words[i], 1);
+		(void)au_syscall(SYS_futex, &arm->words[i],
+				 FUTEX_WAKE | word_private(&arm->theirs[i]),
+				 INT_MAX);
 	}
+}
+
+static enum au_issue futex_wait(struct au_req *req)
+{
+	struct futex_arm *arm = req->async_data;
+	int r = arm->mask ? futex_compare(arm) : -EINVAL;
+	uint32_t moved = 0;
+
+	if (r == 0)
+		r = au_workers_queue(req->ring, req, AU_WORK_UNBOUND);
 	if (r < 0) {
 		au_req_set_res(req, r);
 		return AU_DONE;
 	}
-	if (arm->word)
+	if (arm->plain)
 		return AU_QUEUED;
-	if (!futex_arm(f, arm)) {
-		au_store_release(&arm->word, 1);
-		(void)au_syscall(SYS_futex, &arm->word,
-				 FUTEX_WAKE | f->private, INT_MAX);
+	while (moved < arm->nr && futex_move(arm, moved))
+		moved++;
+	if (!moved) {
+		futex_give_up(arm);
 		return AU_QUEUED;
 	}
-	au_store_release(&arm->armed, 1);
 	/* From here on a change is followed by a wake-up that finds us. */
-	if (futex_value(f) < 0) {
+	if (moved < arm->nr || futex_compare(arm) < 0) {
 		au_store_release(&arm->changed, 1);
 		(void)au_workers_cancel(req->ring, req);
 	}
 	return AU_QUEUED;
 }
 
-int au_futex_waitv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+enum au_issue au_futex_wait_op(struct au_req *req, unsigned int issue_flags)
 {
-	struct au_futex *f = au_req_cmd(req, struct au_futex);
-	struct futex_word *words;
-
-	if (req->fd || AU_READ_ONCE(sqe->buf_index) ||
-	    AU_READ_ONCE(sqe->file_index) || AU_READ_ONCE(sqe->addr2) ||
-	    AU_READ_ONCE(sqe->futex_flags) || AU_READ_ONCE(sqe->addr3))
-		return -EINVAL;
-	f->addr = AU_READ_ONCE(sqe->addr);
-	f->nr = AU_READ_ONCE(sqe->len);
-	if (!f->nr || f->nr > FUTEX_WORDS_MAX)
-		return -EINVAL;
-	words = au_async_data_alloc(req, f->nr * sizeof(*words));
-	if (!words)
-		return -ENOMEM;
-	if (au_copy_from_user(words, f->addr, f->nr * sizeof(*words)))
-		return -EFAULT;
-	for (uint32_t i = 0; i < f->nr; i++) {
-		uint32_t private;
-
-		if (words[i].reserved || words[i].val > UINT32_MAX ||
-		    futex_flags(words[i].flags, &private) < 0)
-			return -EINVAL;
-	}
-	return 0;
+	return issue_flags & AU_ISSUE_WORKER ? futex_wait_worker(req) :
+					       futex_wait(req);
 }
 
 enum au_issue au_futex_waitv(struct au_req *req, unsigned int issue_flags)
 {
-	struct au_futex *f = au_req_cmd(req, struct au_futex);
-
-	au_req_set_res(req, (int)au_syscall(SYS_futex_waitv, req->async_data,
-					    f->nr, 0, NULL, 0));
-	return AU_DONE;
+	return issue_flags & AU_ISSUE_WORKER ? futex_wait_worker(req) :
+					       futex_wait(req);
 }

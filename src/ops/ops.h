@@ -82,6 +82,7 @@ AU_OP_DECLARE(read_multishot);
 int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
 bool au_rw_follows(const struct au_req *last, const struct au_req *req);
 uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
@@ -122,6 +123,10 @@ AU_OP_DECLARE(fsetxattr);
 AU_OP_DECLARE(setxattr);
 AU_OP_DECLARE(fgetxattr);
 AU_OP_DECLARE(getxattr);
+
+/* zerocopy.c */
+AU_OP_DECLARE(send_zc);
+AU_OP_DECLARE(sendmsg_zc);
 
 /* util.c: shared by families */
 

@@ -37,9 +37,12 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
+#ifndef RWF_NOSIGNAL
+#define RWF_NOSIGNAL 0x100
+#endif
 #define RWF_KNOWN                                                     \
 	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
-	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
+	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE | RWF_NOSIGNAL)
 
 /*
  * A buffered write longer than this goes to a worker. The length of a vector
@@ -146,8 +149,9 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT)) {
 		int r = rw_prep(req, sqe, RW_VECTOR);
 
-		return r < 0 ? r : rw_select_vector(req, au_req_cmd(req,
-							struct au_rw));
+		return r < 0 ? r :
+			       rw_select_vector(req,
+						au_req_cmd(req, struct au_rw));
 	}
 	return rw_prep(req, sqe, RW_VECTOR);
 }
@@ -180,12 +184,55 @@ int au_rw_stabilise(struct au_req *req)
 	return 0;
 }
 
+static int rw_vector_lengths(const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; i < rw->len; i++) {
+		if ((ssize_t)iov[i].iov_len < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	int r = rw_prep(req, sqe,
+			RW_FIXED | RW_VECTOR |
+				(req->opcode == IORING_OP_WRITEV_FIXED ?
+					 RW_WRITE :
+					 0));
+
+	if (r >= 0)
+		r = au_req_stabilise(req);
+	return r < 0 ? r : rw_vector_lengths(au_req_cmd(req, struct au_rw));
+}
+
+/* Every part of a vector must, and none may be empty. */
+static int rw_check_fixed_vector(const struct au_rsrc_node *n,
+				 const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; n && i < rw->len; i++) {
+		uint64_t addr = (uintptr_t)iov[i].iov_base;
+		uint64_t len = iov[i].iov_len;
+
+		if (!len || addr < n->addr || addr + len < addr ||
+		    addr + len > n->addr + n->len)
+			return -EFAULT;
+	}
+	return n ? 0 : -EFAULT;
+}
+
 /* The range must lie in the registered buffer. */
 static int rw_check_fixed(struct au_req *req, const struct au_rw *rw)
 {
 	const struct au_rsrc_node *n =
 		au_rsrc_lookup(&req->ring->buffers, req->buf_index);
 
+	if (rw->kind & RW_VECTOR)
+		return rw_check_fixed_vector(n, rw);
 	if (!n || rw->addr < n->addr || rw->addr + rw->len < rw->addr ||
 	    rw->addr + rw->len > n->addr + n->len)
 		return -EFAULT;
@@ -246,6 +293,11 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 		pos = UINT64_MAX;
 	else if (pos != UINT64_MAX)
 		pos += rw->done;
+	/* Without flags the plain calls do, which import no vector. */
+	if (!(rw->rw_flags | flags) && iov == &one && pos != UINT64_MAX)
+		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
+							SYS_pread64,
+				  req->fd, one.iov_base, one.iov_len, pos);
 	return au_rw(rw->kind & RW_WRITE, req->fd, iov, nr, pos,
 		     rw->rw_flags | flags);
 }
@@ -401,6 +453,9 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
+	/* Polling for completion is the ring's to ask for, not a request's. */
+	if (au_unlikely(rw->rw_flags & RWF_HIPRI))
+		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
 	refused =
@@ -522,9 +577,8 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		out = rw_done(req, rw, 0);
 	/* A list's buffer is used up by a file's error, a ring's is not. */
 	if (out == AU_DONE &&
-	    (req->res >= 0 ||
-	     (!sel.group->is_ring &&
-	      au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
+	    (req->res >= 0 || (!sel.group->is_ring &&
+			       au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
 		req->cqe_flags = au_kbuf_take(&sel, (uint32_t)req->res);
 	return out;
 }

@@ -26,6 +26,9 @@ int au_uring_cmd_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 
 	if (AU_READ_ONCE(sqe->pad1) || (flags & ~IORING_URING_CMD_MASK))
 		return -EINVAL;
+	/* Buffers are for multishot commands, of which there are none. */
+	if (req->flags & AU_REQ_F_BUFFER_SELECT)
+		return -EINVAL;
 	c->op = AU_READ_ONCE(sqe->cmd_op);
 	c->addr = AU_READ_ONCE(sqe->addr);
 	c->level = (uint32_t)c->addr;
