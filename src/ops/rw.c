@@ -328,7 +328,11 @@ static au_cold uint8_t rw_learn(struct au_req *req, bool write)
 	uint8_t hint = AU_HINT_NOWAIT_REFUSED;
 
 	if (au_syscall(SYS_fstat, req->fd, &st) >= 0 && S_ISREG(st.st_mode)) {
-		if (fs_in_memory(req->fd))
+		/*
+		 * In gVisor no file takes the flag, and to wake a worker
+		 * costs ten times the read, which its kernel has buffered.
+		 */
+		if (fs_in_memory(req->fd) || !au_nowait_honest())
 			hint = AU_HINT_MEMORY;
 		else if (write && !(au_syscall(SYS_fcntl, req->fd, F_GETFL) &
 				    (O_DIRECT | O_DSYNC)))
