@@ -4,8 +4,9 @@
  * its one-line errors, and how options are read. Every command is one file
  * that defines one struct cli_command; main.c holds the table.
  *
- * The command is one thread and does not link the engine: it looks at the
- * system, sets the environment and becomes the program it was asked to run.
+ * The command is one thread: it looks at the system, sets the environment and
+ * becomes the program it was asked to run. Only `bench` uses the engine, which
+ * it links.
  */
 #ifndef AU_CLI_CLI_H
 #define AU_CLI_CLI_H
@@ -30,6 +31,7 @@ struct cli_command {
 extern const struct cli_command cli_run;
 extern const struct cli_command cli_deny;
 extern const struct cli_command cli_doctor;
+extern const struct cli_command cli_bench;
 
 /* `anyuring: NAME: text` on stderr, one line; returns `status`. */
 __attribute__((format(printf, 3, 4))) int

@@ -77,3 +77,12 @@ void json_number(struct json *j, const char *key, long long value, bool known)
 	else
 		fputs("null", stdout);
 }
+
+void json_real(struct json *j, const char *key, double value, bool known)
+{
+	json_member(j, key);
+	if (known)
+		printf("%.6g", value);
+	else
+		fputs("null", stdout);
+}

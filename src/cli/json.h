@@ -21,5 +21,7 @@ void json_string(struct json *j, const char *key, const char *value);
 void json_bool(struct json *j, const char *key, bool value);
 /* `known` false writes null. */
 void json_number(struct json *j, const char *key, long long value, bool known);
+/* Six digits that count. */
+void json_real(struct json *j, const char *key, double value, bool known);
 
 #endif

@@ -15,6 +15,7 @@ static const struct cli_command *const commands[] = {
 	&cli_run,
 	&cli_doctor,
 	&cli_deny,
+	&cli_bench,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

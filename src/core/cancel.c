@@ -51,11 +51,13 @@ int au_cancel_take(struct au_ring *ring, struct au_req *req)
 
 int au_cancel_req(struct au_ring *ring, struct au_req *req)
 {
+	/* Of some ops the kernel says how many it cancelled, not 0. */
+	bool counts = au_ops[req->opcode].traits & AU_OP_CANCEL_COUNTS;
 	int r = au_cancel_take(ring, req);
 
 	if (r == 0)
 		au_req_complete_res(ring, req, -ECANCELED);
-	return r;
+	return counts ? 1 : r;
 }
 
 /* The descriptor that FD or FD_FIXED speaks of, or -1. */

@@ -105,6 +105,13 @@ void au_cq_update_notify(struct au_ring *ring)
 /* A CQE of the request, with what it carries. */
 static void req_post(struct au_ring *ring, struct au_req *req)
 {
+	if (req->flags & AU_REQ_F_NOTIF) {
+		au_cqe_post(ring, req->user_data, req->res,
+			    req->cqe_flags | IORING_CQE_F_MORE);
+		au_cqe_post(ring, req->user_data, (int32_t)req->extra[0],
+			    IORING_CQE_F_NOTIF);
+		return;
+	}
 	if (req->flags & AU_REQ_F_CQE32)
 		au_cqe_post_slow(ring, req->user_data, req->res, req->cqe_flags,
 				 req->extra);

@@ -5,8 +5,6 @@
  * fewer SQEs than asked for does not wait; what waiting returns counts only if
  * nothing was submitted.
  */
-#include "core/enter.h"
-
 #include <errno.h>
 #include <time.h>
 #include "anyuring.h"
@@ -72,6 +70,10 @@ static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 			     .deadline_ns = AU_NSEC_FOREVER };
 	int r;
 
+	/* Most often all there is to wait for was done by submitting. */
+	if (au_likely(!(flags & IORING_ENTER_EXT_ARG) && !ring->pending.nr &&
+		      !ring->nr_overflow && au_cq_ready(ring) >= min_complete))
+		return 0;
 	if (flags & IORING_ENTER_EXT_ARG) {
 		r = arg_ext(ring, &w, flags, argp, argsz);
 		if (au_unlikely(r < 0))
@@ -128,9 +130,9 @@ static int enter_locked(struct au_ring *ring, unsigned int to_submit,
 	return r ? r : wait;
 }
 
-int au_enter(struct au_ring *ring, unsigned int to_submit,
-	     unsigned int min_complete, unsigned int flags, const void *argp,
-	     size_t argsz)
+static int enter(struct au_ring *ring, unsigned int to_submit,
+		 unsigned int min_complete, unsigned int flags,
+		 const void *argp, size_t argsz)
 {
 	int r;
 
@@ -164,5 +166,5 @@ int anyuring_enter(unsigned int fd, unsigned int to_submit,
 		ring = au_ring_lookup(fd, &r);
 	if (au_unlikely(!ring))
 		return r;
-	return au_enter(ring, to_submit, min_complete, flags, arg, argsz);
+	return enter(ring, to_submit, min_complete, flags, arg, argsz);
 }

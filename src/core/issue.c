@@ -157,7 +157,14 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		return;
 	}
 
-	switch (op->issue(req, AU_ISSUE_NONBLOCK)) {
+	au_req_issued(ring, req, op->issue(req, AU_ISSUE_NONBLOCK));
+}
+
+void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out)
+{
+	const struct au_op *op = &au_ops[req->opcode];
+
+	switch (out) {
 	case AU_DONE:
 		if (au_unlikely(req->res < 0) && (op->traits & AU_OP_LAZY))
 			req_check_lazy(ring, req);
@@ -267,8 +274,10 @@ bool au_ring_run_slow(struct au_ring *ring)
 				au_req_worker_done(ring, req);
 		}
 	}
-	if (ring->poller.nr_waiters)
-		any |= au_poller_run_again(ring) | au_poller_reap(ring);
+	if (ring->poller.nr_waiters) {
+		any |= au_poller_run_again(ring);
+		any |= au_poller_reap(ring);
+	}
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
 	if (any)

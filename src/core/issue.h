@@ -12,6 +12,9 @@
 /* Issues a request for the first time, or again when its file is ready. */
 void au_req_issue(struct au_ring *ring, struct au_req *req);
 
+/* Acts on what issue said. */
+void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out);
+
 /* Starts a chain: its head, or the whole of it failed or deferred. */
 void au_req_queue(struct au_ring *ring, struct au_req *req);
 

@@ -17,7 +17,7 @@
 static void link_end(struct au_ring *ring, struct au_req *req, int res)
 {
 	au_req_clear(req, AU_REQ_F_LINKS | AU_REQ_F_ARM_LTIMEOUT |
-				  AU_REQ_F_LINK_TIMEOUT);
+				  AU_REQ_F_LINK_TIMEOUT | AU_REQ_F_NOTIF);
 	req->link = NULL;
 	req->res = res;
 	au_req_complete(ring, req);

@@ -55,6 +55,7 @@ enum {
 	AU_REQ_F_HIDDEN_FD = 1 << 23, /* fd is a reference of its own */
 	AU_REQ_F_SYNC_CANCEL = 1 << 24, /* somebody waits for its end */
 	AU_REQ_F_MESSAGE = 1 << 26, /* no request: a CQE from elsewhere */
+	AU_REQ_F_NOTIF = 1 << 27, /* a second CQE follows, with extra[0] */
 	AU_REQ_F_AGAIN = 1 << 25, /* in the poller's list of those to go on */
 };
 
@@ -90,9 +91,7 @@ struct au_req {
 	struct au_req *link; /* next in the chain */
 	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
-	int32_t sqe_fd; /* what the SQE said, for cancel by fd */
-	uint16_t personality;
-	uint16_t pad;
+	uint64_t reserved;
 
 	/* line 2: wait */
 	struct au_hash_node pending; /* by user_data, while parked */

@@ -143,8 +143,11 @@ struct au_req *au_req_alloc_slow(struct au_ring *ring)
 	chunks[ring->nr_chunks++] = reqs;
 	ring->chunks = chunks;
 	memset(reqs, 0, REQS_PER_CHUNK * sizeof(*reqs));
-	for (int i = REQS_PER_CHUNK - 1; i > 0; i--)
-		au_req_free(ring, &reqs[i]);
+	for (int i = REQS_PER_CHUNK - 1; i >= 0; i--) {
+		reqs[i].ring = ring;
+		if (i)
+			au_req_free(ring, &reqs[i]);
+	}
 	return &reqs[0];
 }
 

@@ -266,17 +266,21 @@ int au_msg_stabilise(struct au_req *req)
 /* What recvmsg(2) writes into the header goes to the application's. */
 void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 {
-	const struct msghdr *h = &m->hdr;
+	struct {
+		socklen_t namelen;
+	} name = { m->hdr.msg_namelen };
 
-	/* Without a copy recvmsg(2) wrote there itself. */
-	if (!(req->flags & AU_REQ_F_STABLE))
-		return;
+	struct {
+		size_t controllen;
+		int flags;
+	} rest = { m->hdr.msg_controllen, m->hdr.msg_flags };
+
 	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
-			    &h->msg_namelen, sizeof(h->msg_namelen)) ||
+			    &name, sizeof(name.namelen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
-			    &h->msg_controllen, sizeof(h->msg_controllen)) ||
+			    &rest.controllen, sizeof(rest.controllen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_flags),
-			    &h->msg_flags, sizeof(h->msg_flags)))
+			    &rest.flags, sizeof(rest.flags)))
 		au_req_set_res(req, -EFAULT);
 }
 
@@ -328,6 +332,17 @@ static bool socket_is_stream(int fd)
 	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type,
 			  &len) >= 0 &&
 	       (type == SOCK_STREAM || type == SOCK_SEQPACKET);
+}
+
+/* Only TCP's accept tells the kernel whether more are waiting. */
+static bool socket_is_inet(int fd)
+{
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain,
+			  &len) >= 0 &&
+	       (domain == AF_INET || domain == AF_INET6);
 }
 
 /*
@@ -406,7 +421,9 @@ enum au_issue au_sr_issue(struct au_req *req)
 		res = (res > 0 ? res : 0) + sr->done;
 	}
 	req->res = (int)res;
-	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
+	/* Not stable: the call wrote into the application's own. */
+	if (req->opcode == IORING_OP_RECVMSG && res >= 0 &&
+	    (req->flags & AU_REQ_F_STABLE))
 		au_msg_give_back(req, req->async_data);
 	return AU_DONE;
 }
@@ -545,7 +562,8 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 		r = accept_call(req, a);
 		if (r == -EAGAIN)
 			return AU_RETRY;
-		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0)
+		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0 &&
+		    socket_is_inet(req->fd))
 			more = IORING_CQE_F_SOCK_NONEMPTY;
 		if (!(req->flags & AU_REQ_F_MULTISHOT) || r < 0 ||
 		    !au_req_post_more(req->ring, req, r, more)) {

@@ -19,11 +19,17 @@ AU_OP_DECLARE(async_cancel);
 
 /* epoll.c */
 AU_OP_DECLARE(epoll_ctl);
+AU_OP_DECLARE(epoll_wait_op);
 
 /* filetable.c */
 AU_OP_DECLARE(files_update);
 
 AU_OP_DECLARE(fixed_fd_install);
+
+/* futex.c: named apart from the functions of sys/futex.h */
+AU_OP_DECLARE(futex_wait_op);
+AU_OP_DECLARE(futex_wake_op);
+AU_OP_DECLARE(futex_waitv);
 
 /* fs.c */
 AU_OP_DECLARE(renameat);
@@ -76,6 +82,7 @@ AU_OP_DECLARE(read_multishot);
 int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_writev_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_read_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
 bool au_rw_follows(const struct au_req *last, const struct au_req *req);
 uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
@@ -105,11 +112,21 @@ void au_timeout_cleanup(struct au_req *req);
 /* truncate.c */
 AU_OP_DECLARE(ftruncate);
 
+/* uring_cmd.c */
+AU_OP_DECLARE(uring_cmd);
+
+/* waitid.c */
+AU_OP_DECLARE(waitid);
+
 /* xattr.c */
 AU_OP_DECLARE(fsetxattr);
 AU_OP_DECLARE(setxattr);
 AU_OP_DECLARE(fgetxattr);
 AU_OP_DECLARE(getxattr);
+
+/* zerocopy.c */
+AU_OP_DECLARE(send_zc);
+AU_OP_DECLARE(sendmsg_zc);
 
 /* util.c: shared by families */
 

@@ -8,6 +8,7 @@
  *   EOPNOTSUPP     this kind of file cannot promise not to sleep:
  *                  in memory, or a buffered write to a regular file: plainly
  *                  anything else: poll says when, a worker does it
+ *                  (so too where the flag is taken but not honoured)
  *   ESPIPE         a stream: again without an offset
  */
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
+#include "sys/nowait.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
@@ -73,7 +75,10 @@ struct au_rw {
 
 static int rw_ioprio(const struct io_uring_sqe *sqe)
 {
-	/* A hint that system calls do not take; only its form is checked. */
+	/*
+	 * A hint that system calls do not take; only its form is checked:
+	 * class (3 bits), hints (10), level (3), which class 0 has not.
+	 */
 	uint16_t prio = AU_READ_ONCE(sqe->ioprio), class = prio >> 13;
 
 	if (class > 3 || (class == 0 && (prio & 7)))
@@ -144,8 +149,9 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT)) {
 		int r = rw_prep(req, sqe, RW_VECTOR);
 
-		return r < 0 ? r : rw_select_vector(req, au_req_cmd(req,
-							struct au_rw));
+		return r < 0 ? r :
+			       rw_select_vector(req,
+						au_req_cmd(req, struct au_rw));
 	}
 	return rw_prep(req, sqe, RW_VECTOR);
 }
@@ -178,12 +184,55 @@ int au_rw_stabilise(struct au_req *req)
 	return 0;
 }
 
+static int rw_vector_lengths(const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; i < rw->len; i++) {
+		if ((ssize_t)iov[i].iov_len < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe)
+{
+	int r = rw_prep(req, sqe,
+			RW_FIXED | RW_VECTOR |
+				(req->opcode == IORING_OP_WRITEV_FIXED ?
+					 RW_WRITE :
+					 0));
+
+	if (r >= 0)
+		r = au_req_stabilise(req);
+	return r < 0 ? r : rw_vector_lengths(au_req_cmd(req, struct au_rw));
+}
+
+/* Every part of a vector must, and none may be empty. */
+static int rw_check_fixed_vector(const struct au_rsrc_node *n,
+				 const struct au_rw *rw)
+{
+	const struct iovec *iov = au_ptr(rw->addr);
+
+	for (uint32_t i = 0; n && i < rw->len; i++) {
+		uint64_t addr = (uintptr_t)iov[i].iov_base;
+		uint64_t len = iov[i].iov_len;
+
+		if (!len || addr < n->addr || addr + len < addr ||
+		    addr + len > n->addr + n->len)
+			return -EFAULT;
+	}
+	return n ? 0 : -EFAULT;
+}
+
 /* The range must lie in the registered buffer. */
 static int rw_check_fixed(struct au_req *req, const struct au_rw *rw)
 {
 	const struct au_rsrc_node *n =
 		au_rsrc_lookup(&req->ring->buffers, req->buf_index);
 
+	if (rw->kind & RW_VECTOR)
+		return rw_check_fixed_vector(n, rw);
 	if (!n || rw->addr < n->addr || rw->addr + rw->len < rw->addr ||
 	    rw->addr + rw->len > n->addr + n->len)
 		return -EFAULT;
@@ -245,6 +294,11 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 		pos = UINT64_MAX;
 	else if (pos != UINT64_MAX)
 		pos += rw->done;
+	/* Without flags the plain calls do, which import no vector. */
+	if (!(rw->rw_flags | flags) && iov == &one && pos != UINT64_MAX)
+		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
+							SYS_pread64,
+				  req->fd, one.iov_base, one.iov_len, pos);
 	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
 			  rw->rw_flags | flags);
 }
@@ -415,7 +469,12 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	res = rw_call(req, rw, RWF_NOWAIT);
+	if (au_unlikely(rw->pos == UINT64_MAX ||
+			(req->flags & AU_REQ_F_STREAM)) &&
+	    au_unlikely(!au_nowait_honest()))
+		res = -EOPNOTSUPP;
+	else
+		res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
@@ -524,9 +583,8 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		out = rw_done(req, rw, 0);
 	/* A list's buffer is used up by a file's error, a ring's is not. */
 	if (out == AU_DONE &&
-	    (req->res >= 0 ||
-	     (!sel.group->is_ring &&
-	      au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
+	    (req->res >= 0 || (!sel.group->is_ring &&
+			       au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
 		req->cqe_flags = au_kbuf_take(&sel, (uint32_t)req->res);
 	return out;
 }

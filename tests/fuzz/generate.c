@@ -40,7 +40,7 @@ static struct {
 	uint32_t nr_parked;
 	bool path_busy[NR_PATHS];
 	uint8_t nr_rings;
-	bool drains;
+	bool drains, drained;
 } g;
 
 static uint32_t rnd(uint32_t n)
@@ -916,6 +916,7 @@ void program_generate(struct program *p, uint64_t seed, unsigned int steps,
 		memset(g.busy, 0, sizeof(g.busy));
 		memset(g.path_busy, 0, sizeof(g.path_busy));
 		g.drains = !g.nr_parked && chance(15);
+		g.drained |= g.drains;
 		if (i < 2 ? chance(60) : chance(8)) {
 			registration();
 			continue;
@@ -924,7 +925,8 @@ void program_generate(struct program *p, uint64_t seed, unsigned int steps,
 			cancel();
 			continue;
 		}
-		if (chance(3)) {
+		/* What follows a drain is late, in the kernel: it goes round. */
+		if (chance(3) && !g.drained) {
 			counted();
 			continue;
 		}

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Description: include/anyuring.h over the running kernel's io_uring.
- *
- * The front on top of this must be indistinguishable from liburing: what the
- * tests of this folder find different is then the front's doing, not the
- * engine's.
+ * include/anyuring.h over the running kernel's io_uring, so that the front can
+ * stand in front of the kernel: for tests, where what differs from liburing is
+ * then the front's doing, and for `anyuring bench`, where what differs from
+ * the engine is the kernel's. No state, any thread.
  */
 #include "anyuring.h"
 #include "sys/syscall.h"
