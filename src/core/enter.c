@@ -13,16 +13,12 @@
 #include "core/issue.h"
 #include "core/notify.h"
 #include "core/register.h"
+#include "core/setup.h"
 #include "core/sqpoll.h"
 #include "core/submit.h"
 #include "core/wait.h"
 #include "sys/clock.h"
 #include "sys/uaccess.h"
-
-#define ENTER_FLAGS                                        \
-	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP | \
-	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |     \
-	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER)
 
 static uint64_t arg_deadline(struct au_ring *ring, unsigned int flags,
 			     const struct au_timespec *ts)
@@ -63,6 +59,28 @@ static au_cold int arg_ext(struct au_ring *ring, struct au_wait *w,
 	return 0;
 }
 
+/* IORING_ENTER_EXT_ARG_REG: `argp` is an offset into the ring's region. */
+static au_cold int arg_reg(struct au_ring *ring, struct au_wait *w,
+			   unsigned int flags, const void *argp, size_t argsz)
+{
+	struct io_uring_reg_wait rw;
+
+	if (argsz != sizeof(rw))
+		return -EINVAL;
+	if (au_region_wait(ring, (uintptr_t)argp, &rw))
+		return -EFAULT;
+	if (rw.flags & ~IORING_REG_WAIT_TS)
+		return -EINVAL;
+	w->sigmask = rw.sigmask;
+	w->sigmask_size = rw.sigmask_sz;
+	if (rw.min_wait_usec)
+		w->min_wait_ns =
+			au_now_ns() + rw.min_wait_usec * AU_NSEC_PER_USEC;
+	if (rw.flags & IORING_REG_WAIT_TS)
+		w->deadline_ns = arg_deadline(ring, flags, &rw.ts);
+	return 0;
+}
+
 static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 		      unsigned int flags, const void *argp, size_t argsz)
 {
@@ -75,7 +93,9 @@ static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 		      !ring->nr_overflow && au_cq_ready(ring) >= min_complete))
 		return 0;
 	if (flags & IORING_ENTER_EXT_ARG) {
-		r = arg_ext(ring, &w, flags, argp, argsz);
+		r = flags & IORING_ENTER_EXT_ARG_REG ?
+			    arg_reg(ring, &w, flags, argp, argsz) :
+			    arg_ext(ring, &w, flags, argp, argsz);
 		if (au_unlikely(r < 0))
 			return r;
 	} else {
@@ -138,6 +158,10 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 
 	if (!au_ring_lock_alive(ring))
 		return -EBADF;
+	if (au_unlikely(ring->closing)) {
+		au_ring_unlock(ring);
+		return -EBADF;
+	}
 	ring->nr_inside++;
 	ring->enter_seq++;
 	r = enter_locked(ring, to_submit, min_complete, flags, argp, argsz);
@@ -158,7 +182,7 @@ int anyuring_enter(unsigned int fd, unsigned int to_submit,
 	struct au_ring *ring;
 	int r;
 
-	if (au_unlikely(flags & ~(unsigned int)ENTER_FLAGS))
+	if (au_unlikely(flags & ~(unsigned int)AU_ENTER_FLAGS))
 		return -EINVAL;
 	if (flags & IORING_ENTER_REGISTERED_RING)
 		ring = au_ring_by_index(fd, &r);

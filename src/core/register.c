@@ -14,6 +14,7 @@
 #include "anyuring.h"
 #include "core/cancel.h"
 #include "core/complete.h"
+#include "core/housekeeper.h"
 #include "core/issue.h"
 #include "core/message.h"
 #include "core/op.h"
@@ -41,6 +42,7 @@ void au_register_release(struct au_ring *ring)
 	(void)au_unregister_files(ring);
 	(void)au_unregister_buffers(ring);
 	au_kbufs_free(&ring->kbufs);
+	au_region_release(&ring->region);
 	au_fd_close_hidden(ring->eventfd);
 	ring->eventfd = -1;
 }
@@ -124,6 +126,7 @@ static int register_enable(struct au_ring *ring)
 	if (ring->setup_flags & IORING_SETUP_SINGLE_ISSUER)
 		ring->owner_tid = au_gettid();
 	ring->disabled = false;
+	ring->restrictions.active = ring->restrictions.registered;
 	au_ring_kick(ring);
 	return 0;
 }
@@ -301,6 +304,16 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	case IORING_REGISTER_PBUF_STATUS:
 		return arg && nr == 1 ? au_register_pbuf_status(ring, arg) :
 					-EINVAL;
+	case IORING_REGISTER_RESTRICTIONS:
+		return au_register_restrictions(ring, arg, nr);
+	case IORING_REGISTER_MEM_REGION:
+		return arg && nr == 1 ? au_register_mem_region(ring, arg) :
+					-EINVAL;
+	case IORING_REGISTER_CLONE_BUFFERS:
+		return arg && nr == 1 ? au_register_clone_buffers(ring, arg) :
+					-EINVAL;
+	case IORING_REGISTER_QUERY:
+		return au_register_query(arg, nr);
 	case IORING_REGISTER_CLOCK:
 		return arg && !nr ? register_clock(ring, arg) : -EINVAL;
 	default:
@@ -314,6 +327,8 @@ static int register_locked(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 	if ((ring->setup_flags & IORING_SETUP_SINGLE_ISSUER) &&
 	    ring->owner_tid && ring->owner_tid != au_gettid())
 		return -EEXIST;
+	if (ring->restrictions.active && !au_restrict_register(ring, opcode))
+		return -EACCES;
 	if (register_bare(opcode))
 		return arg || nr ? -EINVAL : register_bare_call(ring, opcode);
 	return register_call(ring, opcode, arg, nr);
@@ -324,6 +339,8 @@ static int register_blind(uint32_t opcode, uint64_t arg, uint32_t nr)
 	switch (opcode) {
 	case IORING_REGISTER_SEND_MSG_RING:
 		return nr == 1 ? au_message_sync(arg) : -EINVAL;
+	case IORING_REGISTER_QUERY:
+		return au_register_query(arg, nr);
 	default:
 		return -EINVAL;
 	}
@@ -352,11 +369,16 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 		return au_unregister_ring_fds((uintptr_t)arg, nr_args);
 	if (!au_ring_lock_alive(ring))
 		return -EBADF;
+	if (au_unlikely(ring->closing)) {
+		au_ring_unlock(ring);
+		return -EBADF;
+	}
 	ring->nr_inside++;
 	r = register_locked(ring, opcode, (uintptr_t)arg, nr_args);
 	ring->nr_inside--;
 	au_ring_after_complete(ring);
 	au_cq_commit(ring);
+	au_housekeeper_attend(ring);
 	au_ring_maybe_destroy(ring);
 	au_ring_unlock(ring);
 	return r;

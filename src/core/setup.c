@@ -10,30 +10,10 @@
 #include "core/hooks.h"
 #include "core/register.h"
 #include "core/ring.h"
+#include "core/setup.h"
 #include "core/sqpoll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
-
-#define SETUP_FLAGS                                                          \
-	(IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF |   \
-	 IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_ATTACH_WQ | \
-	 IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL |                 \
-	 IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG |             \
-	 IORING_SETUP_SQE128 | IORING_SETUP_CQE32 |                          \
-	 IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |           \
-	 IORING_SETUP_NO_MMAP | IORING_SETUP_REGISTERED_FD_ONLY |            \
-	 IORING_SETUP_NO_SQARRAY | IORING_SETUP_HYBRID_IOPOLL)
-
-/* Each bit is a promise kept somewhere in this tree. */
-#define SETUP_FEATURES                                           \
-	(IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |          \
-	 IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_RW_CUR_POS |    \
-	 IORING_FEAT_CUR_PERSONALITY | IORING_FEAT_FAST_POLL |   \
-	 IORING_FEAT_POLL_32BITS | IORING_FEAT_SQPOLL_NONFIXED | \
-	 IORING_FEAT_EXT_ARG | IORING_FEAT_NATIVE_WORKERS |      \
-	 IORING_FEAT_RSRC_TAGS | IORING_FEAT_CQE_SKIP |          \
-	 IORING_FEAT_LINKED_FILE | IORING_FEAT_REG_REG_RING |    \
-	 IORING_FEAT_MIN_TIMEOUT | IORING_FEAT_RECVSEND_BUNDLE)
 
 static int setup_check_flags(const struct io_uring_params *p)
 {
@@ -43,7 +23,7 @@ static int setup_check_flags(const struct io_uring_params *p)
 		if (p->resv[i])
 			return -EINVAL;
 	}
-	if (f & ~(uint32_t)SETUP_FLAGS)
+	if (f & ~(uint32_t)AU_SETUP_FLAGS)
 		return -EINVAL;
 	if ((f & IORING_SETUP_REGISTERED_FD_ONLY) &&
 	    !(f & IORING_SETUP_NO_MMAP))
@@ -133,7 +113,7 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 	if (r < 0)
 		return r;
 	au_hooks_activate();
-	p.features = SETUP_FEATURES;
+	p.features = AU_SETUP_FEATURES;
 	if (au_copy_to_user((uintptr_t)user, &p, sizeof(p)))
 		r = -EFAULT;
 	if (r >= 0)
@@ -168,6 +148,10 @@ static int map_region(struct au_ring *ring, uint64_t offset, int *mem_fd,
 	case IORING_OFF_SQES:
 		*at = ring->rings_size;
 		break;
+	case AU_OFF_PARAM_REGION:
+		*at = 0;
+		*mem_fd = ring->region.mem_fd;
+		return ring->region.ptr && *mem_fd >= 0 ? 0 : -ENOMEM;
 	case IORING_OFF_PBUF_RING:
 		*at = 0;
 		return au_pbuf_region(ring, offset, mem_fd);

@@ -16,12 +16,8 @@
 #include "core/issue.h"
 #include "core/op.h"
 #include "core/register.h"
+#include "core/setup.h"
 #include "core/run.h"
-
-#define SQE_COMMON_FLAGS (IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK)
-#define SQE_VALID_FLAGS                                            \
-	(SQE_COMMON_FLAGS | IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | \
-	 IOSQE_CQE_SKIP_SUCCESS | IOSQE_ASYNC)
 
 /* The next SQE, or NULL if the application's index is out of bounds. */
 static const struct io_uring_sqe *sq_next(struct au_ring *ring)
@@ -58,7 +54,7 @@ static au_cold int req_init_rare_flags(struct au_ring *ring, struct au_req *req,
 				       const struct au_op *op,
 				       const struct io_uring_sqe *sqe)
 {
-	if (req->flags & ~(uint64_t)SQE_VALID_FLAGS)
+	if (req->flags & ~(uint64_t)AU_SQE_FLAGS)
 		return -EINVAL;
 	if (req->flags & IOSQE_BUFFER_SELECT) {
 		if (!(op->traits & AU_OP_BUFFER_SELECT))
@@ -125,13 +121,14 @@ static inline int req_init(struct au_ring *ring, struct au_req *req,
 	req->cqe_flags = 0;
 	req->opcode = IORING_OP_NOP;
 	req->at = AU_AT_NONE;
+	req->cancelled = false;
 	req->user_data = AU_READ_ONCE(sqe->user_data);
 	req->link = NULL;
 	if (au_unlikely(head.opcode >= IORING_OP_LAST))
 		return -EINVAL;
 	req->opcode = head.opcode;
 	op = *opp = &au_ops[head.opcode];
-	if (au_unlikely(head.flags & ~SQE_COMMON_FLAGS)) {
+	if (au_unlikely(head.flags & ~AU_SQE_COMMON_FLAGS)) {
 		r = req_init_rare_flags(ring, req, op, sqe);
 		if (r < 0)
 			return r;

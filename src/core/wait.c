@@ -28,7 +28,8 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	if (r < 0)
 		return r;
 	deadline_ns = au_min_u64(deadline_ns, au_timers_next(&ring->timers));
-	au_store_relaxed(&ring->asleep, 1);
+	/* pairs with the exchange in au_ring_kick(): it shows the poller */
+	au_store_release(&ring->asleep, 1);
 	/* pairs with the fence in issue.c:au_ring_kick() */
 	au_fence_full();
 	if (!au_mpscq_empty(&ring->done) ||

@@ -270,21 +270,18 @@ int au_msg_stabilise(struct au_req *req)
 /* What recvmsg(2) writes into the header goes to the application's. */
 void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 {
-	struct {
-		socklen_t namelen;
-	} name = { m->hdr.msg_namelen };
+	const struct msghdr *h;
 
-	struct {
-		size_t controllen;
-		int flags;
-	} rest = { m->hdr.msg_controllen, m->hdr.msg_flags };
-
+	/* Without a copy recvmsg(2) wrote there itself, and there is no `m`. */
+	if (!(req->flags & AU_REQ_F_STABLE))
+		return;
+	h = &m->hdr;
 	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
-			    &name, sizeof(name.namelen)) ||
+			    &h->msg_namelen, sizeof(h->msg_namelen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
-			    &rest.controllen, sizeof(rest.controllen)) ||
+			    &h->msg_controllen, sizeof(h->msg_controllen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_flags),
-			    &rest.flags, sizeof(rest.flags)))
+			    &h->msg_flags, sizeof(h->msg_flags)))
 		au_req_set_res(req, -EFAULT);
 }
 
@@ -425,9 +422,7 @@ enum au_issue au_sr_issue(struct au_req *req)
 		res = (res > 0 ? res : 0) + sr->done;
 	}
 	req->res = (int)res;
-	/* Not stable: the call wrote into the application's own. */
-	if (req->opcode == IORING_OP_RECVMSG && res >= 0 &&
-	    (req->flags & AU_REQ_F_STABLE))
+	if (req->opcode == IORING_OP_RECVMSG && res >= 0)
 		au_msg_give_back(req, req->async_data);
 	return AU_DONE;
 }

@@ -23,8 +23,8 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
-#include "sys/nowait.h"
 #include "sys/poll.h"
+#include "sys/rw.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
 
@@ -269,7 +269,6 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 	struct iovec one, *iov = &one, rest[64];
 	uint64_t pos = rw->pos;
 	uint32_t nr = 1, skip = rw->done;
-	long sys = rw->kind & RW_WRITE ? SYS_pwritev2 : SYS_preadv2;
 
 	if (rw->kind & RW_VECTOR) {
 		iov = au_ptr(rw->addr);
@@ -299,8 +298,8 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
 							SYS_pread64,
 				  req->fd, one.iov_base, one.iov_len, pos);
-	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
-			  rw->rw_flags | flags);
+	return au_rw(rw->kind & RW_WRITE, req->fd, iov, nr, pos,
+		     rw->rw_flags | flags);
 }
 
 static inline uint8_t *rw_hint(struct au_req *req)
@@ -492,12 +491,7 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	if (au_unlikely(rw->pos == UINT64_MAX ||
-			(req->flags & AU_REQ_F_STREAM)) &&
-	    au_unlikely(!au_nowait_honest()))
-		res = -EOPNOTSUPP;
-	else
-		res = rw_call(req, rw, RWF_NOWAIT);
+	res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
@@ -708,8 +702,7 @@ uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
 		iov[i].iov_base = au_ptr(rw->addr);
 		iov[i].iov_len = rw->len;
 	}
-	res = au_syscall(write ? SYS_pwritev2 : SYS_preadv2, reqs[0]->fd, iov,
-			 nr, first->pos, first->pos >> 32, flags);
+	res = au_rw(write, reqs[0]->fd, iov, nr, first->pos, flags);
 	while (done < nr && res >= (long)iov[done].iov_len) {
 		reqs[done]->res = (int)iov[done].iov_len;
 		res -= (long)iov[done].iov_len;

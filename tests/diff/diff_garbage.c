@@ -30,6 +30,7 @@ static uint64_t pick64(const uint64_t *v, size_t n)
 struct world {
 	int file, rd, wr, sock, peer, dir;
 	char buf[4096];
+	char path[256]; /* "f", and nothing behind it */
 	struct iovec iov[4];
 	struct msghdr msg;
 	struct au_timespec ts;
@@ -41,6 +42,7 @@ static void world_open(struct diff *d, struct world *w)
 	int p[2];
 
 	memset(w, 0, sizeof(*w));
+	strcpy(w->path, "f");
 	w->file = diff_file(d, "f", 100);
 	diff_pipe(d, p);
 	w->rd = p[0];

@@ -40,6 +40,10 @@ static struct {
 	uint32_t nr_parked;
 	bool path_busy[NR_PATHS];
 	uint8_t nr_rings;
+	/*
+	 * This step drains; or one has: then the kernel makes the next ones
+	 * wait as well, and none of them may be one that waits for long.
+	 */
 	bool drains, drained;
 } g;
 
@@ -355,7 +359,7 @@ static void chain_chan(uint32_t n)
 			chan_send(c);
 			continue;
 		}
-		if (!g.drains && chan_recv(c))
+		if (!(g.drains || g.drained) && chan_recv(c))
 			continue;
 		if (g.nr_parked > before && chance(30))
 			link_timeout();
@@ -475,7 +479,7 @@ static void chain_timeout(uint32_t n)
 			g.step->expect += (uint32_t)q->off.val - 1;
 		}
 	}
-	if (chance(25) && room() && !g.drains && g.step->n &&
+	if (chance(25) && room() && !g.drains && !g.drained && g.step->n &&
 	    g.nr_parked < 30) {
 		q = add(IORING_OP_TIMEOUT);
 		q->len = 1;
@@ -596,7 +600,7 @@ static void chain_connect(void)
 		g.accept_ud = 0;
 		return;
 	}
-	if (g.accept_ud || g.drains)
+	if (g.accept_ud || g.drains || g.drained)
 		return;
 	q = add(IORING_OP_ACCEPT);
 	q->fd = arg(ARG_OBJ, OBJ_LISTENER);
