@@ -20,8 +20,8 @@ static void message_deliver(struct au_ring *ring, uint64_t user_data,
 	au_ring_after_complete(ring);
 }
 
-static int message_send(struct au_ring *target, uint64_t user_data,
-			int32_t res, uint32_t flags)
+static int message_send(struct au_ring *target, uint64_t user_data, int32_t res,
+			uint32_t flags)
 {
 	struct au_req *msg = aligned_alloc(AU_CACHELINE, sizeof(*msg));
 

@@ -20,8 +20,8 @@ struct au_message {
 	uint32_t flags; /* IORING_MSG_RING_* */
 };
 
-int au_message_prep(struct au_message *m, const struct io_uring_sqe *sqe)
-	au_must_check;
+int au_message_prep(struct au_message *m,
+		    const struct io_uring_sqe *sqe) au_must_check;
 
 /* The ring behind `fd`: NULL with *err = -EBADF or -EBADFD. */
 struct au_ring *au_message_target(int fd, int *err);
@@ -35,8 +35,8 @@ int au_message_sync(uint64_t arg) au_must_check;
 
 /* 0, -EBADFD (disabled, or gone) or -ENOMEM. `held`: a ring whose lock is. */
 int au_message_post(struct au_ring *held, struct au_ring *target,
-		    uint64_t user_data, int32_t res, uint32_t flags)
-	au_must_check;
+		    uint64_t user_data, int32_t res,
+		    uint32_t flags) au_must_check;
 
 /* One came out of the done queue. Ring lock held. */
 void au_message_arrived(struct au_ring *ring, struct au_req *msg);
