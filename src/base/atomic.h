@@ -6,6 +6,14 @@
 #ifndef AU_BASE_ATOMIC_H
 #define AU_BASE_ATOMIC_H
 
+#if defined(__SANITIZE_THREAD__)
+#define AU_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define AU_TSAN
+#endif
+#endif
+
 /* One access, neither torn nor repeated: for memory others may change. */
 #define AU_READ_ONCE(x)        (*(const volatile __typeof__(x) *)&(x))
 #define AU_WRITE_ONCE(x, v)    (*(volatile __typeof__(x) *)&(x) = (v))
@@ -32,7 +40,22 @@
  */
 static inline void au_fence_full(void)
 {
+#ifdef AU_TSAN
+	/* ThreadSanitizer knows no fences; an exchange is one as well. */
+	static unsigned int word;
+
+	(void)__atomic_exchange_n(&word, 0, __ATOMIC_SEQ_CST);
+#else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* The same right behind one of the read-modify-write operations above. */
+static inline void au_fence_after_rmw(void)
+{
+#if !defined(__x86_64__) && !defined(__i386__)
+	au_fence_full();
+#endif
 }
 
 static inline void au_cpu_relax(void)

@@ -65,14 +65,16 @@ void au_heap_push(struct au_heap *h, struct au_heap_node *n, uint64_t key)
 {
 	struct au_heap_slot s = { .key = key, .node = n };
 
-	heap_sift_up(h, h->nr++, s);
+	au_store_relaxed(&h->nr, h->nr + 1);
+	heap_sift_up(h, h->nr - 1, s);
 }
 
 void au_heap_remove(struct au_heap *h, struct au_heap_node *n)
 {
 	uint32_t i = n->index - 1;
-	struct au_heap_slot last = h->slots[--h->nr];
+	struct au_heap_slot last = h->slots[h->nr - 1];
 
+	au_store_relaxed(&h->nr, h->nr - 1);
 	n->index = 0;
 	if (i == h->nr)
 		return;

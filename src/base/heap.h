@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/atomic.h"
 #include "base/util.h"
 
 struct au_heap_node {
@@ -32,9 +33,10 @@ void au_heap_push(struct au_heap *h, struct au_heap_node *n, uint64_t key);
 void au_heap_remove(struct au_heap *h, struct au_heap_node *n);
 void au_heap_free(struct au_heap *h);
 
+/* Also without the lock that guards the heap, for a hint. */
 static inline bool au_heap_empty(const struct au_heap *h)
 {
-	return h->nr == 0;
+	return au_load_relaxed(&h->nr) == 0;
 }
 
 /* Only on a heap that is not empty. */

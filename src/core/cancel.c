@@ -134,7 +134,7 @@ static struct au_req *cancel_find(struct au_ring *ring,
 		struct au_req *req = au_container_of(n, struct au_req, pending);
 
 		/* Interrupted once is enough. */
-		if (cancel_matches(c, req) && !(req->flags & AU_REQ_F_CANCEL))
+		if (cancel_matches(c, req) && !req->cancelled)
 			found = req;
 	}
 	return found;
@@ -168,8 +168,7 @@ bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 			struct au_req *req =
 				au_container_of(n, struct au_req, pending);
 
-			if (cancel_matches(c, req) &&
-			    (req->flags & AU_REQ_F_CANCEL))
+			if (cancel_matches(c, req) && req->cancelled)
 				return true;
 		}
 	}

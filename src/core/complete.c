@@ -193,7 +193,7 @@ void au_req_complete_slow(struct au_ring *ring, struct au_req *req)
 	ring->nr_inflight--;
 	au_req_free(ring, req);
 	if (next)
-		au_req_queue(ring, next);
+		au_links_start(ring, next);
 }
 
 void au_ring_after_complete(struct au_ring *ring)

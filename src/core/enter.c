@@ -159,6 +159,10 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 
 	if (!au_ring_lock_alive(ring))
 		return -EBADF;
+	if (au_unlikely(ring->closing)) {
+		au_ring_unlock(ring);
+		return -EBADF;
+	}
 	ring->nr_inside++;
 	ring->enter_seq++;
 	r = enter_locked(ring, to_submit, min_complete, flags, argp, argsz);

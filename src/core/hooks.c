@@ -38,6 +38,9 @@ static void fd_closing(struct au_ring *ring, int fd)
 {
 	if ((uint32_t)fd < ring->hints_max)
 		ring->hints[fd] = 0;
+	/* A request that held a ring open would never let it end. */
+	if (au_ring_lookup_fast((unsigned int)fd))
+		return;
 	au_poller_fd_closing(ring, fd);
 	au_workers_fd_closing(ring, fd);
 }
@@ -47,7 +50,7 @@ void au_hooks_fd_closing(int fd)
 	if (!au_hooks_active() || fd < 0)
 		return;
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!AU_READ_ONCE(r->alive) || !au_ring_lock_alive(r))
+		if (!au_load_relaxed(&r->alive) || !au_ring_lock_alive(r))
 			continue;
 		fd_closing(r, fd);
 		au_ring_unlock(r);
@@ -58,7 +61,7 @@ void au_ring_fd_closing(struct au_ring *ring, int fd)
 {
 	fd_closing(ring, fd);
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (r == ring || !AU_READ_ONCE(r->alive) ||
+		if (r == ring || !au_load_relaxed(&r->alive) ||
 		    !au_ring_trylock(r))
 			continue;
 		if (r->alive)
@@ -74,14 +77,17 @@ void au_hooks_fd_closed(int fd)
 	if (!au_hooks_active() || fd < 0)
 		return;
 	ring = au_ring_lookup_fast((unsigned int)fd);
-	if (!ring)
+	if (!ring) {
+		au_rings_check_adrift();
 		return;
+	}
 	au_ring_map_fd((unsigned int)fd, NULL);
 	if (!au_ring_lock_alive(ring))
 		return;
 	if (ring->ring_fd == fd)
 		ring->ring_fd = -1;
 	au_ring_check_closed(ring);
+	au_ring_await_end(ring);
 	au_ring_unlock(ring);
 }
 
@@ -94,7 +100,7 @@ void au_hooks_fd_watched(int fd)
 	ring = au_ring_lookup_fast((unsigned int)fd);
 	if (!ring || !au_ring_lock_alive(ring))
 		return;
-	ring->watched = true;
+	au_store_relaxed(&ring->watched, true);
 	if (ring->ring_fd < 0)
 		ring->ring_fd = fd;
 	au_cq_update_notify(ring);
@@ -107,12 +113,13 @@ void au_hooks_before_poll(void)
 	if (!au_hooks_active())
 		return;
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!AU_READ_ONCE(r->watched) || !au_ring_trylock(r))
+		if (!au_load_relaxed(&r->watched) || !au_ring_trylock(r))
 			continue;
 		if (r->alive) {
 			if (!au_ring_defer(r) && !r->sqpoll)
-				au_ring_run(r);
-			au_notify_sync(r);
+				au_ring_serve(r);
+			if (r->alive)
+				au_notify_sync(r);
 		}
 		au_ring_unlock(r);
 	}

@@ -93,10 +93,8 @@ static void hk_announce(struct au_ring *ring)
 
 	if (!ready && p.fd >= 0)
 		ready = au_poll_fds(&p, 1, 0) > 0;
-	if (!ready || ring->announced)
-		return;
-	ring->announced = true;
-	au_ring_announce(ring);
+	if (ready)
+		au_ring_announce(ring);
 }
 
 /*
@@ -127,7 +125,7 @@ static uint64_t hk_visit(struct au_ring *ring)
 		au_ring_unlock(ring);
 		return next;
 	}
-	if (au_ring_defer(ring))
+	if (au_ring_defer(ring) && !ring->ending)
 		hk_announce(ring);
 	else
 		au_ring_run(ring);
@@ -227,7 +225,6 @@ void au_housekeeper_attend_slow(struct au_ring *ring)
 	hk_unnest(ring);
 	ring->hk_seq = ring->enter_seq;
 	ring->hk_quiet = 0;
-	ring->announced = false;
 	au_lock(&hk.lock);
 	if (!hk.running)
 		r = hk_start();
@@ -243,8 +240,7 @@ void au_housekeeper_attend_slow(struct au_ring *ring)
 
 void au_housekeeper_forget(struct au_ring *ring)
 {
-	if (!au_list_empty(&ring->hk_node) || ring->nested)
-		hk_leave(ring);
+	hk_leave(ring);
 }
 
 void au_housekeeper_reset(void)

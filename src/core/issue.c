@@ -10,11 +10,13 @@
 #include "core/issue.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include "core/complete.h"
 #include "core/message.h"
 #include "core/notify.h"
 #include "core/register.h"
+#include "sys/syscall.h"
 
 static uint64_t pending_key(const struct au_hash_node *n)
 {
@@ -82,12 +84,13 @@ static void req_punt(struct au_ring *ring, struct au_req *req,
 {
 	int r = au_req_stabilise(req);
 
-	if (r >= 0)
+	if (r >= 0) {
+		/* Before it is handed over: its flags are the worker's then. */
+		req_parked(ring, req);
 		r = au_workers_queue(ring, req, kind);
+	}
 	if (r < 0)
 		au_req_complete_res(ring, req, r);
-	else
-		req_parked(ring, req);
 }
 
 static enum au_work_kind work_kind(const struct au_op *op)
@@ -157,7 +160,14 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		return;
 	}
 
-	switch (op->issue(req, AU_ISSUE_NONBLOCK)) {
+	au_req_issued(ring, req, op->issue(req, AU_ISSUE_NONBLOCK));
+}
+
+void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out)
+{
+	const struct au_op *op = &au_ops[req->opcode];
+
+	switch (out) {
 	case AU_DONE:
 		if (au_unlikely(req->res < 0) && (op->traits & AU_OP_LAZY))
 			req_check_lazy(ring, req);
@@ -208,6 +218,19 @@ bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
 	return true;
 }
 
+void au_req_set_res_soft(struct au_req *req, int res)
+{
+	long fl;
+
+	req->res = res;
+	if (res != -EBADF ||
+	    !(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE))
+		return;
+	fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
+	if (fl < 0 || (fl & O_PATH))
+		au_req_set_fail(req);
+}
+
 void au_req_run_in_worker(struct au_req *req)
 {
 	enum au_issue r = au_ops[req->opcode].issue(req, AU_ISSUE_WORKER);
@@ -222,33 +245,21 @@ void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 	au_workers_returned(ring, req);
 	ring->eventfd_due = true;
 	au_req_unpark(ring, req);
-	if (req->res == -EINTR && (req->flags & AU_REQ_F_CANCEL))
+	if (req->res == -EINTR && req->cancelled)
 		req->res = -ECANCELED;
 	au_req_complete(ring, req);
 }
 
-void au_ring_hand_back(struct au_ring *ring, struct au_req *req)
+bool au_ring_hand_back(struct au_ring *ring, struct au_req *req)
 {
-	bool first = au_mpscq_push(&ring->done, &req->node);
-
-	if (au_ring_defer(ring)) {
-		if (first && au_ring_trylock(ring)) {
-			if (ring->alive)
-				au_ring_announce(ring);
-			au_ring_unlock(ring);
-		}
-		au_ring_kick(ring);
-		return;
-	}
-	if (au_ring_trylock(ring)) {
-		if (ring->alive) {
-			au_ring_run(ring);
-			au_ring_maybe_destroy(ring);
-		}
-		au_ring_unlock(ring);
-	} else {
-		au_ring_kick(ring);
-	}
+	(void)au_mpscq_push(&ring->done, &req->node);
+	/* pairs with the fence in ring.c:au_ring_unlock() */
+	au_fence_after_rmw();
+	if (!au_ring_trylock(ring))
+		return false;
+	au_ring_serve(ring);
+	au_ring_unlock(ring);
+	return true;
 }
 
 bool au_ring_run_slow(struct au_ring *ring)
@@ -256,6 +267,12 @@ bool au_ring_run_slow(struct au_ring *ring)
 	struct au_slist_node *n;
 	bool any = false;
 
+	if (au_unlikely(ring->announced)) {
+		ring->announced = false;
+		if (ring->setup_flags & IORING_SETUP_TASKRUN_FLAG)
+			au_fetch_and(&ring->shared->sq_flags,
+				     ~IORING_SQ_TASKRUN);
+	}
 	if (!au_mpscq_empty(&ring->done)) {
 		for (n = au_mpscq_take(&ring->done); n; any = true) {
 			struct au_req *req = au_req_of_node(n);
@@ -281,6 +298,9 @@ bool au_ring_run_slow(struct au_ring *ring)
 
 void au_ring_announce(struct au_ring *ring)
 {
+	if (ring->announced)
+		return;
+	ring->announced = true;
 	if (ring->setup_flags & IORING_SETUP_TASKRUN_FLAG)
 		au_fetch_or(&ring->shared->sq_flags, IORING_SQ_TASKRUN);
 	if (ring->eventfd >= 0)
@@ -291,7 +311,7 @@ void au_ring_announce(struct au_ring *ring)
 
 void au_ring_kick(struct au_ring *ring)
 {
-	/* pairs with the fence in enter.c:ring_sleep() */
+	/* pairs with the fence in wait.c:au_ring_sleep() */
 	au_fence_full();
 	if (au_load_relaxed(&ring->asleep) && au_xchg(&ring->asleep, 0))
 		au_poller_wake(&ring->poller);

@@ -12,6 +12,9 @@
 /* Issues a request for the first time, or again when its file is ready. */
 void au_req_issue(struct au_ring *ring, struct au_req *req);
 
+/* Acts on what issue said. */
+void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out);
+
 /* Starts a chain: its head, or the whole of it failed or deferred. */
 void au_req_queue(struct au_ring *ring, struct au_req *req);
 
@@ -40,10 +43,12 @@ void au_req_run_in_worker(struct au_req *req);
 void au_req_worker_done(struct au_ring *ring, struct au_req *req);
 
 /*
- * Hands a request over to whoever runs the ring, and runs the ring if nobody
- * holds it. Any thread; only tries the ring's lock.
+ * Hands a request over to whoever runs the ring, and serves the ring if nobody
+ * holds it. Any thread; only tries the ring's lock. From here on the ring may
+ * end, and another one begin in its place. False: somebody holds the lock, and
+ * may have to be kicked.
  */
-void au_ring_hand_back(struct au_ring *ring, struct au_req *req);
+bool au_ring_hand_back(struct au_ring *ring, struct au_req *req) au_must_check;
 
 /* Does all that is ready now without sleeping: true if anything was. */
 bool au_ring_run_slow(struct au_ring *ring);
@@ -59,7 +64,10 @@ static inline bool au_ring_run(struct au_ring *ring)
 /* Tells the thread that sleeps for the ring that there is work. Any thread. */
 void au_ring_kick(struct au_ring *ring);
 
-/* DEFER_TASKRUN: tells the owner that there is something to run. Lock held. */
+/*
+ * DEFER_TASKRUN: tells the owner, once until he comes, that there is something
+ * to run. Lock held.
+ */
 void au_ring_announce(struct au_ring *ring);
 
 /* Releases deferred requests whose time has come. */
@@ -68,6 +76,7 @@ void au_drain_defer(struct au_ring *ring, struct au_req *req);
 
 /* Chains (core/links.c). */
 struct au_req *au_links_next(struct au_ring *ring, struct au_req *req);
+void au_links_start(struct au_ring *ring, struct au_req *req);
 void au_links_arm_timeout(struct au_ring *ring, struct au_req *req);
 int au_links_stabilise(struct au_req *head) au_must_check;
 

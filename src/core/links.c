@@ -116,8 +116,24 @@ int au_links_stabilise(struct au_req *head)
 	return 0;
 }
 
+/* One may end at once and start its own next: a loop, or the stack would end. */
+void au_links_start(struct au_ring *ring, struct au_req *req)
+{
+	struct au_slist_node *n;
+
+	au_slist_push(&ring->link_next, &req->node);
+	if (ring->link_running)
+		return;
+	ring->link_running = true;
+	while ((n = au_slist_pop(&ring->link_next)))
+		au_req_queue(ring, au_req_of_node(n));
+	ring->link_running = false;
+}
+
 void au_req_queue(struct au_ring *ring, struct au_req *req)
 {
+	if (au_unlikely(ring->ending) && !(req->flags & AU_REQ_F_FAIL))
+		au_req_set_res(req, -ECANCELED);
 	if (au_unlikely(req->flags & AU_REQ_F_FAIL)) {
 		/* Not one of the chain runs, hard links or not. */
 		au_req_switch(req, AU_REQ_F_HARDLINK, AU_REQ_F_LINK);

@@ -33,7 +33,8 @@ static int message_send(struct au_ring *target, uint64_t user_data, int32_t res,
 	msg->res = res;
 	msg->cqe_flags = flags;
 	msg->extra[0] = target->id.ino;
-	au_ring_hand_back(target, msg);
+	if (!au_ring_hand_back(target, msg))
+		au_ring_kick(target);
 	return 0;
 }
 

@@ -44,8 +44,7 @@ static int region_own(struct au_region *g, struct io_uring_region_desc *d)
 {
 	long r;
 
-	g->mem_fd = au_fd_hide((int)au_syscall(SYS_memfd_create,
-					       "anyuring-region", MFD_CLOEXEC));
+	g->mem_fd = au_fd_memory("anyuring-region");
 	if (g->mem_fd < 0)
 		return g->mem_fd;
 	r = au_syscall(SYS_ftruncate, g->mem_fd, d->size);

@@ -14,6 +14,7 @@
 #include "anyuring.h"
 #include "core/cancel.h"
 #include "core/complete.h"
+#include "core/housekeeper.h"
 #include "core/issue.h"
 #include "core/message.h"
 #include "core/op.h"
@@ -368,11 +369,16 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 		return au_unregister_ring_fds((uintptr_t)arg, nr_args);
 	if (!au_ring_lock_alive(ring))
 		return -EBADF;
+	if (au_unlikely(ring->closing)) {
+		au_ring_unlock(ring);
+		return -EBADF;
+	}
 	ring->nr_inside++;
 	r = register_locked(ring, opcode, (uintptr_t)arg, nr_args);
 	ring->nr_inside--;
 	au_ring_after_complete(ring);
 	au_cq_commit(ring);
+	au_housekeeper_attend(ring);
 	au_ring_maybe_destroy(ring);
 	au_ring_unlock(ring);
 	return r;

@@ -60,8 +60,8 @@ int au_unregister_pbuf_ring(struct au_ring *ring, uint64_t arg);
 int au_register_pbuf_status(struct au_ring *ring, uint64_t arg);
 
 /* The memory behind an mmap(2) offset of a buffer ring. 0 or -ENOMEM. */
-int au_pbuf_region(struct au_ring *ring, uint64_t offset, int *mem_fd)
-	au_must_check;
+int au_pbuf_region(struct au_ring *ring, uint64_t offset,
+		   int *mem_fd) au_must_check;
 
 /*
  * The calling thread's table of ring indices (IORING_REGISTER_RING_FDS). No

@@ -43,7 +43,6 @@ enum {
 	AU_REQ_F_LINK_TIMEOUT = 1 << 11, /* that timeout is armed */
 	AU_REQ_F_STABLE = 1 << 12, /* what the SQE points to is copied */
 	AU_REQ_F_NEED_CLEANUP = 1 << 13, /* the op's cleanup must run */
-	AU_REQ_F_CANCEL = 1 << 14, /* cancelled while in a worker */
 	AU_REQ_F_DEFERRED = 1 << 15, /* waits for earlier requests */
 	AU_REQ_F_MULTISHOT = 1 << 16,
 	AU_REQ_F_COMPLETE_SLOW = 1 << 17, /* completion has more to do */
@@ -91,9 +90,8 @@ struct au_req {
 	struct au_req *link; /* next in the chain */
 	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
-	int32_t sqe_fd; /* what the SQE said, for cancel by fd */
-	uint16_t personality;
-	uint16_t pad;
+	bool cancelled; /* while in a worker; ring's lock and pool's */
+	uint8_t pad[7];
 
 	/* line 2: wait */
 	struct au_hash_node pending; /* by user_data, while parked */
@@ -136,22 +134,23 @@ _Static_assert(offsetof(struct au_req, pending) == 2 * AU_CACHELINE, "line 2");
  * The flag word is read whole (64 bits) right after it was written; a
  * byte-wide store that a compiler makes of `flags |= BIT` would keep that load
  * from being forwarded out of the store buffer. So every store is of the whole
- * word, which a volatile access guarantees.
+ * word, which an atomic access guarantees. Only whoever has the request writes
+ * the word; others may look at it (relaxed) while a worker does.
  */
 static inline void au_req_set(struct au_req *req, uint64_t f)
 {
-	AU_WRITE_ONCE(req->flags, req->flags | f);
+	au_store_relaxed(&req->flags, req->flags | f);
 }
 
 static inline void au_req_clear(struct au_req *req, uint64_t f)
 {
-	AU_WRITE_ONCE(req->flags, req->flags & ~f);
+	au_store_relaxed(&req->flags, req->flags & ~f);
 }
 
 /* Clears `from` and sets `to` in one store. */
 static inline void au_req_switch(struct au_req *req, uint64_t from, uint64_t to)
 {
-	AU_WRITE_ONCE(req->flags, (req->flags & ~from) | to);
+	au_store_relaxed(&req->flags, (req->flags & ~from) | to);
 }
 
 /* A poll looks on, where others read or write: any number may be told. */
@@ -179,11 +178,9 @@ static inline void au_req_set_fail(struct au_req *req)
 /*
  * The result of an op whose errors, in the kernel, break no chain and are
  * skipped like a success: path operations, sync, truncate, madvise, shutdown.
+ * A descriptor that is none never gets as far as the op, and does break it.
  */
-static inline void au_req_set_res_soft(struct au_req *req, int res)
-{
-	req->res = res;
-}
+void au_req_set_res_soft(struct au_req *req, int res);
 
 /* The result of an op; a negative one fails the request. */
 static inline void au_req_set_res(struct au_req *req, int res)

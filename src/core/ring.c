@@ -24,6 +24,8 @@
 #include "core/message.h"
 #include "core/register.h"
 #include "core/sqpoll.h"
+#include "sys/clock.h"
+#include "sys/futex.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
@@ -33,6 +35,7 @@
 static struct {
 	struct au_lock lock;
 	struct au_ring *first;
+	uint32_t nr_adrift; /* rings with `adrift` set */
 	unsigned int forks; /* this process is so many forks deep */
 } rings;
 
@@ -92,7 +95,10 @@ static au_cold struct au_ring *ring_lookup_slow(unsigned int fd, int *err)
 		return NULL;
 	}
 	for (r = au_ring_first(); r; r = r->next) {
-		if (r->alive && r->id.ino == id.ino && r->id.dev == id.dev) {
+		/* pairs with the release in au_ring_create() */
+		if (au_load_acquire(&r->alive) &&
+		    au_load_relaxed(&r->id.ino) == id.ino &&
+		    au_load_relaxed(&r->id.dev) == id.dev) {
 			au_ring_map_fd(fd, r);
 			return r;
 		}
@@ -105,26 +111,48 @@ struct au_ring *au_ring_lookup(unsigned int fd, int *err)
 {
 	struct au_ring *ring = au_ring_lookup_fast(fd);
 
-	if (au_likely(ring && ring->alive))
+	if (au_likely(ring && au_load_relaxed(&ring->alive)))
 		return ring;
 	return ring_lookup_slow(fd, err);
 }
 
 void au_ring_unlock(struct au_ring *ring)
 {
-	au_unlock(&ring->lock);
+	bool again = true;
+
 	/*
-	 * A worker that found the lock taken left its request to us. The
-	 * unlock's exchange orders this load behind it.
+	 * A worker that found the lock taken left its request to us: the fence
+	 * pairs with the one in workers.c:worker_post().
 	 */
-	while (au_unlikely(!au_mpscq_empty(&ring->done)) &&
-	       !au_ring_defer(ring) && au_ring_trylock(ring)) {
-		if (ring->alive) {
-			au_ring_run(ring);
-			au_ring_maybe_destroy(ring);
-		}
+	while (again) {
 		au_unlock(&ring->lock);
+		au_fence_after_rmw();
+		if (au_likely(au_mpscq_empty(&ring->done)) ||
+		    !au_ring_trylock(ring))
+			return;
+		au_ring_serve(ring);
+		/* What a DEFER_TASKRUN ring's owner has to do stays there. */
+		again = !ring->announced;
 	}
+	au_unlock(&ring->lock);
+}
+
+void au_ring_serve(struct au_ring *ring)
+{
+	if (!ring->alive)
+		return;
+	if (au_ring_defer(ring) && !ring->ending) {
+		if (!au_mpscq_empty(&ring->done))
+			au_ring_announce(ring);
+		if (ring->has_leader)
+			au_ring_kick(ring);
+	} else {
+		au_ring_run(ring);
+	}
+	if (au_unlikely(ring->closing))
+		au_ring_maybe_destroy(ring);
+	else if (!ring->nr_inside)
+		au_housekeeper_attend(ring);
 }
 
 struct au_req *au_req_alloc_slow(struct au_ring *ring)
@@ -143,8 +171,11 @@ struct au_req *au_req_alloc_slow(struct au_ring *ring)
 	chunks[ring->nr_chunks++] = reqs;
 	ring->chunks = chunks;
 	memset(reqs, 0, REQS_PER_CHUNK * sizeof(*reqs));
-	for (int i = REQS_PER_CHUNK - 1; i > 0; i--)
-		au_req_free(ring, &reqs[i]);
+	for (int i = REQS_PER_CHUNK - 1; i >= 0; i--) {
+		reqs[i].ring = ring;
+		if (i)
+			au_req_free(ring, &reqs[i]);
+	}
 	return &reqs[0];
 }
 
@@ -175,11 +206,11 @@ static struct au_ring *ring_new(void)
 
 	au_lock(&rings.lock);
 	for (r = rings.first; r; r = r->next) {
-		if (!au_ring_trylock(r))
+		if (au_load_relaxed(&r->alive) || !au_ring_trylock(r))
 			continue;
 		if (!r->alive && !r->nr_inside)
 			break;
-		au_unlock(&r->lock);
+		au_ring_unlock(r);
 	}
 	if (!r) {
 		r = aligned_alloc(AU_CACHELINE, sizeof(*r));
@@ -195,14 +226,23 @@ static struct au_ring *ring_new(void)
 	return r;
 }
 
-/* Everything but the lock and the registry's links starts afresh. */
+/* Clears the fields from `from` up to `to`. */
+#define RING_CLEAR(r, from, to)                                 \
+	memset((char *)(r) + offsetof(struct au_ring, from), 0, \
+	       offsetof(struct au_ring, to) - offsetof(struct au_ring, from))
+
+/*
+ * Everything starts afresh but what others use without the lock: the lock
+ * itself, on which somebody may be about to sleep, the queue and words for
+ * remote posting, which a dead ring leaves as they should be, and the end.
+ */
 static void ring_reset(struct au_ring *r)
 {
-	struct au_ring fresh = { .lock = r->lock, .next = r->next };
-
-	/* Takes itself out of the housekeeper's list before it dies. */
-	memcpy(r, &fresh, sizeof(*r));
-	au_list_init(&r->hk_node);
+	RING_CLEAR(r, shared, lock);
+	RING_CLEAR(r, sq_head, done);
+	RING_CLEAR(r, poller, next);
+	au_store_relaxed(&r->watched, false);
+	au_slist_init(&r->link_next);
 	r->ring_fd = r->peer_fd = r->mem_fd = r->eventfd = -1;
 	r->clockid = CLOCK_MONOTONIC;
 	au_slist_init(&r->overflow);
@@ -211,11 +251,18 @@ static void ring_reset(struct au_ring *r)
 	au_poller_init(&r->poller);
 }
 
+static void ring_not_adrift(struct au_ring *ring)
+{
+	if (ring->adrift)
+		au_fetch_sub(&rings.nr_adrift, 1);
+	ring->adrift = false;
+}
+
 /* Rings whose last descriptor was closed behind our back. */
 static void rings_collect(void)
 {
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!r->alive || !au_ring_trylock(r))
+		if (!au_load_relaxed(&r->alive) || !au_ring_trylock(r))
 			continue;
 		if (r->alive)
 			au_ring_check_closed(r);
@@ -230,14 +277,28 @@ void au_ring_check_closed(struct au_ring *ring)
 	if (ring->refs_index || ring->peer_fd < 0)
 		return;
 	ev = au_poll_now(ring->peer_fd, POLLIN);
-	if (ev >= 0 && !(ev & POLLHUP))
+	if (ev >= 0 && !(ev & POLLHUP)) {
+		/* A copy is open somewhere; its close will not name the ring. */
+		if (ring->ring_fd < 0 && !ring->adrift) {
+			ring->adrift = true;
+			au_fetch_add(&rings.nr_adrift, 1);
+		}
 		return;
+	}
+	ring_not_adrift(ring);
 	ring->closing = true;
 	au_ring_maybe_destroy(ring);
 }
 
+void au_rings_check_adrift(void)
+{
+	if (au_unlikely(au_load_relaxed(&rings.nr_adrift)))
+		rings_collect();
+}
+
 static int ring_make_fd(struct au_ring *ring)
 {
+	struct au_fd_id id = { 0 };
 	int fds[2];
 	int r = (int)au_syscall(SYS_socketpair, AF_UNIX,
 				SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
@@ -247,7 +308,10 @@ static int ring_make_fd(struct au_ring *ring)
 		return r;
 	ring->ring_fd = fds[0];
 	ring->peer_fd = au_fd_hide(fds[1]);
-	return au_fd_identify(fds[0], &ring->id);
+	r = au_fd_identify(fds[0], &id);
+	au_store_relaxed(&ring->id.dev, id.dev);
+	au_store_relaxed(&ring->id.ino, id.ino);
+	return r;
 }
 
 /* Where things lie in the ring's memory. */
@@ -310,8 +374,7 @@ static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
 	size_t size = ring->rings_size + ring->sqes_size;
 	long r;
 
-	ring->mem_fd = au_fd_hide(
-		(int)au_syscall(SYS_memfd_create, "anyuring", MFD_CLOEXEC));
+	ring->mem_fd = au_fd_memory("anyuring");
 	if (ring->mem_fd < 0)
 		return ring->mem_fd;
 	r = au_syscall(SYS_ftruncate, ring->mem_fd, size);
@@ -321,6 +384,7 @@ static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
 		       MAP_SHARED | MAP_POPULATE, ring->mem_fd, 0);
 	if (r < 0 && r > -4096)
 		return (int)r;
+	ring->mapped = size;
 	*shared = (void *)r;
 	*sqes = (char *)*shared + ring->rings_size;
 	return 0;
@@ -353,7 +417,7 @@ static int ring_setup_memory(struct au_ring *ring, struct io_uring_params *p)
 /* Gives back all that a ring holds; it may be half made. Lock held. */
 static void ring_teardown(struct au_ring *ring)
 {
-	ring->alive = false;
+	au_store_relaxed(&ring->alive, false);
 	au_cancel_all(ring);
 	au_workers_destroy(ring);
 	au_messages_drop(ring);
@@ -364,9 +428,8 @@ static void ring_teardown(struct au_ring *ring)
 	while (!au_slist_empty(&ring->overflow))
 		free(au_container_of(au_slist_pop(&ring->overflow),
 				     struct au_overflow, node));
-	if (ring->mem_fd >= 0 && ring->shared)
-		(void)au_syscall(SYS_munmap, ring->shared,
-				 ring->rings_size + ring->sqes_size);
+	if (ring->mapped)
+		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
 	au_fd_close_hidden(ring->mem_fd);
 	au_fd_close_hidden(ring->peer_fd);
 	for (uint32_t i = 0; i < ring->nr_chunks; i++)
@@ -391,6 +454,42 @@ static void ring_teardown(struct au_ring *ring)
 	}
 }
 
+/*
+ * The ring's memory is the application's, which may do with it what it likes
+ * from now on: what is still posted goes elsewhere.
+ */
+static void ring_leave_memory(struct au_ring *ring)
+{
+	long r = au_syscall(SYS_mmap, NULL, ring->rings_size,
+			    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	if (r < 0 && r > -4096)
+		return;
+	ring->cqes = (void *)((char *)r +
+			      ((char *)ring->cqes - (char *)ring->shared));
+	ring->shared = (void *)r;
+	ring->mapped = ring->rings_size;
+}
+
+void au_ring_await_end(struct au_ring *ring)
+{
+	struct au_sqpoll *sp = ring->sqpoll;
+
+	while (sp && !ring->mapped && ring->closing && ring->alive &&
+	       !ring->nr_inside && ring->sqpoll == sp) {
+		uint32_t seq = au_load_relaxed(&ring->cq_seq);
+		struct timespec tick;
+		uint64_t ns = au_now_ns() + AU_NSEC_PER_MSEC;
+
+		tick.tv_sec = (time_t)(ns / AU_NSEC_PER_SEC);
+		tick.tv_nsec = (long)(ns % AU_NSEC_PER_SEC);
+		au_unlock(&ring->lock);
+		(void)au_futex_wait(&ring->cq_seq, seq, &tick);
+		au_lock(&ring->lock);
+	}
+}
+
 void au_ring_maybe_destroy(struct au_ring *ring)
 {
 	if (!ring->closing || ring->nr_inside || !ring->alive)
@@ -400,11 +499,17 @@ void au_ring_maybe_destroy(struct au_ring *ring)
 		au_sqpoll_stop(ring);
 		return;
 	}
+	ring->ending = true;
+	if (!ring->mapped)
+		ring_leave_memory(ring);
+	au_cancel_all(ring);
 	if (au_workers_busy(ring)) {
-		/* They come back through the done queue; see there. */
-		au_cancel_all(ring);
-		if (au_workers_busy(ring))
-			return;
+		/*
+		 * They come back through the done queue; see there. The
+		 * housekeeper interrupts those who missed their signal.
+		 */
+		au_housekeeper_attend_slow(ring);
+		return;
 	}
 	au_housekeeper_forget(ring);
 	ring_teardown(ring);
@@ -442,7 +547,8 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		au_unlock(&ring->lock);
 		return r;
 	}
-	ring->alive = true;
+	/* pairs with the acquire in ring_lookup_slow() */
+	au_store_release(&ring->alive, true);
 	au_ring_map_fd((unsigned int)ring->ring_fd, ring);
 	*out = ring;
 	au_unlock(&ring->lock);
@@ -454,6 +560,7 @@ void au_rings_fork_child(void)
 	/* The parent serves its rings; here each is a descriptor, no more. */
 	rings.lock.word = 0;
 	rings.first = NULL;
+	rings.nr_adrift = 0;
 	rings.forks++;
 	memset(au_fdmap, 0, sizeof(au_fdmap));
 }

@@ -102,11 +102,10 @@ struct au_ring {
 		uint32_t nr_deferred; /* of those, waiting for earlier ones */
 		bool drain_active, drain_next, drain_disabled;
 		bool drain_running;
+		bool link_running; /* the next of a chain is being started */
 		bool disabled; /* R_DISABLED and not enabled yet */
 		bool prep_failed; /* a lazy op's pointers turned out bad */
 		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
-		uint32_t hints_max;
-		uint8_t *hints; /* by descriptor, see au_fd_hint() */
 	} au_aligned_cacheline;
 
 	/* who is inside, who serves: every enter writes */
@@ -117,13 +116,13 @@ struct au_ring {
 		uint32_t nr_inside; /* threads inside enter */
 		uint32_t enter_seq; /* enters so far: is anybody attending? */
 		uint32_t nr_followers; /* threads waiting for cq_seq */
-		bool alive;
 		bool closing; /* the last descriptor is gone */
 		bool has_leader; /* a thread waits in the poller */
 		bool attended; /* the housekeeper looks every tick */
 		bool announced; /* DEFER_TASKRUN: the owner was told */
 		bool nested; /* the housekeeper waits on the poller's epoll */
-		bool watched; /* somebody polls the ring fd */
+		bool ending; /* nobody will see its CQEs any more: no new work */
+		bool adrift; /* open, but under no number we know */
 		bool readable; /* the ring fd was made readable */
 	} au_aligned_cacheline;
 
@@ -160,7 +159,11 @@ struct au_ring {
 		struct au_workers *workers; /* NULL until first needed */
 	} au_aligned_cacheline;
 
-	struct au_run run au_aligned_cacheline; /* the submitter writes */
+	/* the submitter writes */
+	uint8_t *hints au_aligned_cacheline; /* see au_fd_hint() */
+	uint32_t hints_max;
+	struct au_slist link_next; /* chained requests whose turn it is */
+	struct au_run run;
 
 	/* cold from here on */
 	struct au_rsrc_table files, buffers;
@@ -169,17 +172,25 @@ struct au_ring {
 	struct au_region region; /* registered memory */
 	struct au_list deferred; /* requests waiting in drain order */
 	uint32_t hk_seq, hk_quiet; /* enter_seq it saw last; looks since */
-	struct au_list hk_node; /* in its list; under its lock */
 	int ring_fd; /* a number the application has for it, or -1 */
 	int peer_fd; /* our end of the socket pair; hidden */
 	int mem_fd; /* memfd behind the mappings, -1 with NO_MMAP; hidden */
-	struct au_fd_id id; /* of the application's end */
 	size_t rings_size, sqes_size;
+	size_t mapped; /* bytes at `shared` that are ours to unmap */
 	void *chunks; /* slabs of requests */
 	uint32_t nr_chunks;
 	int clockid; /* of waits */
 	uint32_t refs_index; /* registered ring indices that hold it */
+
+	/*
+	 * Looked at without the lock, and so never cleared: a ring that is made
+	 * where another one ended sets them anew.
+	 */
 	struct au_ring *next; /* all rings ever made */
+	struct au_list hk_node; /* in its list; under its lock */
+	struct au_fd_id id; /* of the application's end */
+	bool alive;
+	bool watched; /* somebody polls the ring fd */
 };
 
 /* A group a set of cache lines, by who writes it; see docs/architecture.md. */
@@ -273,6 +284,9 @@ static inline bool au_ring_lock_alive(struct au_ring *ring) AU_NO_ANALYSIS
 /* Unlocks; does first what arrived for the holder meanwhile. */
 void au_ring_unlock(struct au_ring *ring);
 
+/* Whoever is not inside enter does what is ready, or says so. Lock held. */
+void au_ring_serve(struct au_ring *ring);
+
 static inline bool au_ring_defer(const struct au_ring *ring)
 {
 	return ring->setup_flags & IORING_SETUP_DEFER_TASKRUN;
@@ -286,6 +300,15 @@ void au_ring_maybe_destroy(struct au_ring *ring);
 
 /* Asks whether the ring has a descriptor left; ends it if not. Lock held. */
 void au_ring_check_closed(struct au_ring *ring);
+
+/*
+ * Lock held; released for a while if the ring is in the application's memory
+ * and its SQPOLL thread still looks at that: the memory may go after close(2).
+ */
+void au_ring_await_end(struct au_ring *ring);
+
+/* A descriptor we know nothing of was closed: was it a ring's last one? */
+void au_rings_check_adrift(void);
 
 /* Every ring ever made, for walks; entries may be dead. */
 struct au_ring *au_ring_first(void);

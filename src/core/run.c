@@ -23,9 +23,8 @@ void au_run_add(struct au_ring *ring, struct au_req *req)
 {
 	uint32_t nr = ring->run.nr;
 
-	if (nr && (nr == AU_RUN_MAX ||
-		   !au_ops_cold[req->opcode].follows(ring->run.reqs[nr - 1],
-						     req)))
+	if (nr && (nr == AU_RUN_MAX || !au_ops_cold[req->opcode].follows(
+					       ring->run.reqs[nr - 1], req)))
 		au_run_issue(ring);
 	ring->run.reqs[ring->run.nr++] = req;
 }

@@ -57,7 +57,16 @@ static bool sqpoll_work(struct au_sqpoll *sp)
 static bool sqpoll_has_work(struct au_ring *ring)
 {
 	return au_sq_ready(ring) || !au_mpscq_empty(&ring->done) ||
-	       ring->poller.nr_waiters || !au_timers_idle(&ring->timers);
+	       au_load_relaxed(&ring->poller.nr_waiters) ||
+	       !au_timers_idle(&ring->timers);
+}
+
+/* No housekeeper looks after those whose interrupt came too early. */
+static uint64_t sqpoll_deadline(struct au_ring *ring)
+{
+	return au_workers_interrupt_again(ring) ?
+		       au_now_ns() + AU_NSEC_PER_MSEC :
+		       AU_NSEC_FOREVER;
 }
 
 /* Lock held. */
@@ -68,8 +77,9 @@ static void sqpoll_sleep(struct au_sqpoll *sp)
 	au_fetch_or(&ring->shared->sq_flags, IORING_SQ_NEED_WAKEUP);
 	/* pairs with the application's fence between tail and flags */
 	au_fence_full();
-	if (!au_sq_ready(ring) && !sp->stop)
-		(void)au_ring_sleep(ring, AU_NSEC_FOREVER, NULL);
+	/* A disabled ring takes no SQE; enabling it wakes. */
+	if ((ring->disabled || !au_sq_ready(ring)) && !sp->stop)
+		(void)au_ring_sleep(ring, sqpoll_deadline(ring), NULL);
 	au_fetch_and(&ring->shared->sq_flags, ~IORING_SQ_NEED_WAKEUP);
 }
 
@@ -107,7 +117,7 @@ static void *sqpoll_main(void *arg)
 			if (++empty % SQPOLL_YIELD_EVERY)
 				continue;
 			sched_yield();
-			if (AU_READ_ONCE(sp->stop) ||
+			if (au_load_relaxed(&sp->stop) ||
 			    au_now_ns() - last_work_ns >= sp->idle_ns)
 				break;
 		}
@@ -169,6 +179,6 @@ void au_sqpoll_enter(struct au_ring *ring, unsigned int flags)
 
 void au_sqpoll_stop(struct au_ring *ring)
 {
-	AU_WRITE_ONCE(ring->sqpoll->stop, true);
+	au_store_relaxed(&ring->sqpoll->stop, true);
 	au_ring_kick(ring);
 }

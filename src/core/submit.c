@@ -11,6 +11,7 @@
 #include "core/submit.h"
 
 #include <errno.h>
+#include <string.h>
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
@@ -86,26 +87,48 @@ static void req_init_drain(struct au_ring *ring, struct au_req *req)
 	au_req_set(req, AU_REQ_F_DEFERRED);
 }
 
-static int req_init(struct au_ring *ring, struct au_req *req,
-		    const struct io_uring_sqe *sqe)
+/*
+ * The first word of an SQE holds opcode, flags, ioprio and fd: one load, so the
+ * four belong together whatever the application does to the SQE meanwhile.
+ */
+struct sqe_head {
+	uint8_t opcode, flags;
+	uint16_t ioprio;
+	int32_t fd;
+};
+
+static inline struct sqe_head sqe_head(const struct io_uring_sqe *sqe)
 {
-	const struct au_op *op;
+	uint64_t word = AU_READ_ONCE(*(const uint64_t *)(const void *)sqe);
+	struct sqe_head h;
+
+	_Static_assert(sizeof(h) == sizeof(word), "one word");
+	memcpy(&h, &word, sizeof(h));
+	return h;
+}
+
+static inline int req_init(struct au_ring *ring, struct au_req *req,
+			   const struct io_uring_sqe *sqe,
+			   const struct au_op **opp)
+{
+	struct sqe_head head = sqe_head(sqe);
+	const struct au_op *op = *opp = &au_ops[IORING_OP_NOP];
 	int r;
 
-	req->flags = AU_READ_ONCE(sqe->flags);
-	req->opcode = AU_READ_ONCE(sqe->opcode);
-	req->user_data = AU_READ_ONCE(sqe->user_data);
-	req->at = AU_AT_NONE;
-	req->ring = ring;
-	req->link = NULL;
+	req->flags = head.flags;
+	req->fd = head.fd;
 	req->res = 0;
 	req->cqe_flags = 0;
-	if (au_unlikely(req->opcode >= IORING_OP_LAST)) {
-		req->opcode = IORING_OP_NOP;
+	req->opcode = IORING_OP_NOP;
+	req->at = AU_AT_NONE;
+	req->cancelled = false;
+	req->user_data = AU_READ_ONCE(sqe->user_data);
+	req->link = NULL;
+	if (au_unlikely(head.opcode >= IORING_OP_LAST))
 		return -EINVAL;
-	}
-	op = &au_ops[req->opcode];
-	if (au_unlikely(req->flags & ~(uint64_t)AU_SQE_COMMON_FLAGS)) {
+	req->opcode = head.opcode;
+	op = *opp = &au_ops[head.opcode];
+	if (au_unlikely(head.flags & ~AU_SQE_COMMON_FLAGS)) {
 		r = req_init_rare_flags(ring, req, op, sqe);
 		if (r < 0)
 			return r;
@@ -115,15 +138,12 @@ static int req_init(struct au_ring *ring, struct au_req *req,
 		return -EACCES;
 	if (au_unlikely(ring->drain_active || ring->drain_next))
 		req_init_drain(ring, req);
-	if (AU_READ_ONCE(sqe->ioprio) && !(op->traits & AU_OP_IOPRIO))
+	if (au_unlikely(head.ioprio) && !(op->traits & AU_OP_IOPRIO))
 		return -EINVAL;
 	if (au_unlikely(ring->setup_flags & IORING_SETUP_IOPOLL) &&
 	    !(op->traits & AU_OP_IOPOLL))
 		return -EINVAL;
-	req->fd = AU_READ_ONCE(sqe->fd);
-	req->sqe_fd = req->fd;
-	req->personality = AU_READ_ONCE(sqe->personality);
-	if (au_unlikely(req->personality))
+	if (au_unlikely(AU_READ_ONCE(sqe->personality)))
 		return -EINVAL; /* none can be registered */
 	return op->prep(req, sqe);
 }
@@ -174,26 +194,44 @@ static int submit_chained(struct au_ring *ring, struct au_req *req)
 	return 0;
 }
 
-static int submit_one(struct au_ring *ring, struct au_req *req,
-		      const struct io_uring_sqe *sqe)
+/* Whatever is not a lone request that can be issued right away. */
+static au_cold int submit_rare(struct au_ring *ring, struct au_req *req)
 {
-	int r = req_init(ring, req, sqe);
+	au_run_flush(ring);
+	if (ring->link_head || (req->flags & AU_REQ_F_LINKS))
+		return submit_chained(ring, req);
+	au_req_queue(ring, req);
+	return 0;
+}
+
+static inline int submit_one(struct au_ring *ring, struct au_req *req,
+			     const struct io_uring_sqe *sqe)
+{
+	const struct au_op *op;
+	int r = req_init(ring, req, sqe, &op);
 
 	ring->nr_inflight++;
 	if (au_unlikely(r < 0))
 		return submit_failed(ring, req, r);
-	if (au_ops[req->opcode].traits & AU_OP_RUN &&
-	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC) && !ring->link_head) {
+	if (au_unlikely(ring->link_head ||
+			(req->flags & (AU_REQ_F_LINKS | AU_REQ_F_DEFERRED))))
+		return submit_rare(ring, req);
+	if ((op->traits & AU_OP_RUN) &&
+	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC)) {
 		au_run_add(ring, req);
 		return 0;
 	}
 	au_run_flush(ring);
-	if (au_unlikely(ring->link_head || (req->flags & AU_REQ_F_LINKS)))
-		return submit_chained(ring, req);
-	if (au_unlikely(req->flags & AU_REQ_F_DEFERRED))
-		au_req_queue(ring, req);
-	else
+	if (op->traits & (AU_OP_NEEDS_FILE | AU_OP_BLOCKING)) {
 		au_req_issue(ring, req);
+	} else {
+		enum au_issue out = op->issue(req, AU_ISSUE_NONBLOCK);
+
+		if (au_likely(out == AU_DONE))
+			au_req_complete(ring, req);
+		else
+			au_req_issued(ring, req, out);
+	}
 	if (au_unlikely(ring->prep_failed)) {
 		ring->prep_failed = false;
 		return -EFAULT;

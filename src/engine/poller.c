@@ -25,6 +25,12 @@
 
 bool au_poller_trusts_close;
 
+/* The SQPOLL thread looks without the lock. */
+static void poller_count(struct au_poller *p, int by)
+{
+	au_store_relaxed(&p->nr_waiters, p->nr_waiters + (uint32_t)by);
+}
+
 void au_poller_init(struct au_poller *p)
 {
 	memset(p, 0, sizeof(*p));
@@ -156,7 +162,7 @@ int au_poller_arm(struct au_ring *ring, struct au_req *req, int fd,
 	req->poll_mask = mask;
 	au_list_add_tail(&w->waiters, &req->waiter);
 	w->nr++;
-	p->nr_waiters++;
+	poller_count(p, 1);
 	return r;
 }
 
@@ -189,12 +195,19 @@ void au_poller_cancel(struct au_ring *ring, struct au_req *req)
 	struct au_watch *w = req->watch;
 
 	au_list_del(&req->waiter);
-	ring->poller.nr_waiters--;
+	poller_count(&ring->poller, -1);
 	if (au_unlikely(req->flags & AU_REQ_F_AGAIN))
 		again_remove(&ring->poller, req);
 	/* The last one on a closed file takes our reference with it. */
 	if (!--w->nr && !au_list_empty(&w->orphan) && !w->busy)
 		watch_free(&ring->poller, w, true);
+}
+
+/* The watch has a new descriptor: so have those that wait. */
+static au_cold void watch_follow(struct au_watch *w)
+{
+	for (struct au_list *n = w->waiters.next; n != &w->waiters; n = n->next)
+		au_container_of(n, struct au_req, waiter)->fd = w->fd;
 }
 
 /*
@@ -206,6 +219,7 @@ static void watch_ready(struct au_ring *ring, struct au_watch *w,
 {
 	struct au_list run, back;
 	uint32_t blocked = 0;
+	int fd = w->fd;
 
 	au_list_splice(&w->waiters, &run);
 	au_list_init(&back);
@@ -222,11 +236,13 @@ static void watch_ready(struct au_ring *ring, struct au_watch *w,
 			continue;
 		}
 		w->nr--;
-		ring->poller.nr_waiters--;
+		poller_count(&ring->poller, -1);
+		/* One before may have closed the descriptor. */
+		req->fd = w->fd;
 		if (au_req_poll_ready(ring, req, events & mask))
 			continue;
 		w->nr++;
-		ring->poller.nr_waiters++;
+		poller_count(&ring->poller, 1);
 		au_list_add_tail(&back, &req->waiter);
 		if (!au_req_is_poll(req))
 			blocked |= req->poll_mask & (EPOLLIN | EPOLLOUT);
@@ -240,6 +256,8 @@ static void watch_ready(struct au_ring *ring, struct au_watch *w,
 		au_list_add_tail(&back, n);
 	}
 	au_list_splice(&back, &w->waiters);
+	if (au_unlikely(w->fd != fd))
+		watch_follow(w);
 	if (!w->nr && !au_list_empty(&w->orphan))
 		watch_free(&ring->poller, w, true);
 }
@@ -265,10 +283,10 @@ static void watch_again(struct au_ring *ring, struct au_watch *w,
 	w->busy = true;
 	au_list_del(&req->waiter);
 	w->nr--;
-	ring->poller.nr_waiters--;
+	poller_count(&ring->poller, -1);
 	if (!au_req_poll_ready(ring, req, req->poll_mask)) {
 		w->nr++;
-		ring->poller.nr_waiters++;
+		poller_count(&ring->poller, 1);
 		au_list_add_tail(behind, &req->waiter);
 	}
 	w->busy = false;
@@ -331,17 +349,30 @@ bool au_poller_dispatch(struct au_ring *ring, const struct epoll_event *ev,
 	return any;
 }
 
+static bool poller_is_wake(const struct epoll_event *ev, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		if (ev[i].data.u64 == POLLER_WAKE)
+			return true;
+	}
+	return false;
+}
+
 bool au_poller_reap(struct au_ring *ring)
 {
 	struct epoll_event ev[AU_POLLER_EVENTS];
-	bool any = false;
+	bool any = false, wake = false;
 	int n;
 
 	do {
 		n = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS, 0,
 				     NULL);
+		wake |= poller_is_wake(ev, n);
 		any |= au_poller_dispatch(ring, ev, n);
 	} while (n == AU_POLLER_EVENTS);
+	/* An edge is seen once: it was the sleeper's, who may have missed it. */
+	if (wake && ring->poller.sleeper)
+		au_poller_wake(&ring->poller);
 	return any;
 }
 
@@ -370,8 +401,7 @@ void au_poller_fd_closing(struct au_ring *ring, int fd)
 	w->generation = ++p->generation;
 	au_list_add_tail(&p->orphans, &w->orphan);
 	(void)watch_ctl(p, w, EPOLL_CTL_ADD, w->events);
-	for (struct au_list *n = w->waiters.next; n != &w->waiters; n = n->next)
-		au_container_of(n, struct au_req, waiter)->fd = hidden;
+	watch_follow(w);
 }
 
 void au_poller_destroy(struct au_ring *ring)

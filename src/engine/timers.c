@@ -20,9 +20,8 @@ int au_timers_clockid(uint32_t clock)
 
 uint64_t au_timers_now(struct au_ring *ring, uint32_t clock)
 {
-	return clock == AU_CLOCK_MONOTONIC ?
-		       au_ring_now(ring) :
-		       au_clock_ns(timers_clockid[clock]);
+	return clock == AU_CLOCK_MONOTONIC ? au_ring_now(ring) :
+					     au_clock_ns(timers_clockid[clock]);
 }
 
 int au_timers_arm(struct au_ring *ring, struct au_req *req)
@@ -32,9 +31,13 @@ int au_timers_arm(struct au_ring *ring, struct au_req *req)
 
 	if (r >= 0)
 		r = au_req_park(ring, req, AU_AT_TIMERS);
-	if (r >= 0)
-		au_heap_push(h, &req->timer, req->deadline_ns);
-	return r;
+	if (r < 0)
+		return r;
+	au_heap_push(h, &req->timer, req->deadline_ns);
+	/* Whoever sleeps for the ring sleeps until the one before. */
+	if (ring->has_leader && au_heap_first(h) == &req->timer)
+		au_ring_kick(ring);
+	return 0;
 }
 
 void au_timers_cancel(struct au_ring *ring, struct au_req *req)

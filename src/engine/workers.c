@@ -45,6 +45,7 @@ struct au_workers {
 	struct work_queue queue[AU_WORK_LAST];
 	struct au_list workers;
 	uint32_t nr, nr_idle;
+	uint32_t nr_starting; /* of nr, have not looked for work yet */
 	uint32_t nr_parked; /* requests queued or running; ring lock */
 	uint32_t nr_interrupted; /* cancelled while running */
 	uint32_t work_seq; /* futex: bumped when work arrives */
@@ -99,6 +100,19 @@ static struct au_req *pool_take(struct au_workers *p, struct au_worker *w)
 	return NULL;
 }
 
+/* Hands a finished request back; the pool's lock is not held. */
+static void worker_post(struct au_workers *p, struct au_ring *ring,
+			struct au_req *req)
+{
+	if (au_ring_hand_back(ring, req))
+		return;
+	/* A ring cannot let go of its poller while its pool is locked. */
+	au_lock(&p->lock);
+	if (p->ring == ring)
+		au_ring_kick(ring);
+	au_unlock(&p->lock);
+}
+
 static void worker_run(struct au_workers *p, struct au_worker *w)
 {
 	struct au_req *req = w->req;
@@ -110,11 +124,11 @@ static void worker_run(struct au_workers *p, struct au_worker *w)
 	p->queue[w->kind].nr_running--;
 	w->req = NULL;
 	au_unlock(&p->lock);
-	au_ring_hand_back(ring, req);
+	worker_post(p, ring, req);
 	au_lock(&p->lock);
 }
 
-/* Pool lock held. False: idle for too long. */
+/* Pool lock held. False: idle for too long, and nothing came at the end. */
 static bool worker_wait(struct au_workers *p)
 {
 	uint64_t deadline = au_now_ns() + WORKER_IDLE;
@@ -128,39 +142,10 @@ static bool worker_wait(struct au_workers *p)
 	r = au_futex_wait(&p->work_seq, seq, &ts);
 	au_lock(&p->lock);
 	p->nr_idle--;
-	return r != -ETIMEDOUT;
+	return r != -ETIMEDOUT || p->work_seq != seq;
 }
 
-static void *worker_main(void *arg)
-{
-	struct au_worker *w = arg;
-	struct au_workers *p = w->pool;
-	int sig = au_interrupt_signal();
-	bool last;
-	char name[16];
-
-	w->tid = (pid_t)au_syscall(SYS_gettid);
-	snprintf(name, sizeof(name), "iou-wrk-%d", getpid());
-	au_thread_name(name);
-	if (sig > 0)
-		au_thread_interruptible(sig);
-	au_lock(&p->lock);
-	if (p->has_affinity)
-		(void)au_thread_affinity(0, p->affinity, sizeof(p->affinity));
-	for (;;) {
-		if (pool_take(p, w))
-			worker_run(p, w);
-		else if (!p->ring || !worker_wait(p))
-			break;
-	}
-	au_list_del(&w->node);
-	last = !--p->nr && !p->ring;
-	au_unlock(&p->lock);
-	free(w);
-	if (last)
-		free(p);
-	return NULL;
-}
+static void *worker_main(void *arg);
 
 /* Pool lock held. */
 static int pool_spawn(struct au_workers *p)
@@ -173,13 +158,68 @@ static int pool_spawn(struct au_workers *p)
 	w->pool = p;
 	au_list_add_tail(&p->workers, &w->node);
 	p->nr++;
+	p->nr_starting++;
 	r = au_thread_start(worker_main, w);
 	if (r < 0) {
 		p->nr--;
+		p->nr_starting--;
 		au_list_del(&w->node);
 		free(w);
 	}
 	return r;
+}
+
+/*
+ * Several requests may count on the one worker that is idle or starting: when
+ * it comes and takes one, it sees to it that the others are not left behind.
+ */
+static void pool_share(struct au_workers *p)
+{
+	if (p->nr_idle || p->nr_starting)
+		return;
+	for (int k = 0; k < AU_WORK_LAST; k++) {
+		struct work_queue *q = &p->queue[k];
+
+		if (au_list_empty(&q->reqs) || q->nr_running >= q->max)
+			continue;
+		/* Failing that, the work is done one by one. */
+		(void)!pool_spawn(p);
+		return;
+	}
+}
+
+static void *worker_main(void *arg)
+{
+	struct au_worker *w = arg;
+	struct au_workers *p = w->pool;
+	int sig = au_interrupt_signal();
+	bool last;
+	char name[16];
+
+	snprintf(name, sizeof(name), "iou-wrk-%d", getpid());
+	au_thread_name(name);
+	if (sig > 0)
+		au_thread_interruptible(sig);
+	au_lock(&p->lock);
+	w->tid = (pid_t)au_syscall(SYS_gettid);
+	p->nr_starting--;
+	if (p->has_affinity)
+		(void)au_thread_affinity(0, p->affinity, sizeof(p->affinity));
+	for (;;) {
+		if (pool_take(p, w)) {
+			pool_share(p);
+			worker_run(p, w);
+		} else if (!p->ring || !worker_wait(p)) {
+			break;
+		}
+	}
+	au_list_del(&w->node);
+	last = !--p->nr && !p->ring;
+	au_unlock(&p->lock);
+	free(w);
+	if (last)
+		free(p);
+	return NULL;
 }
 
 int au_workers_queue(struct au_ring *ring, struct au_req *req,
@@ -202,7 +242,7 @@ int au_workers_queue(struct au_ring *ring, struct au_req *req,
 	p->nr_parked++;
 	p->work_seq++;
 	wake = p->nr_idle;
-	if (!wake && q->nr_running < q->max)
+	if (!wake && !p->nr_starting && q->nr_running < q->max)
 		r = pool_spawn(p);
 	/* Somebody there will come to it; with nobody there, it fails. */
 	if (r < 0 && !p->nr) {
@@ -222,7 +262,7 @@ int au_workers_queue(struct au_ring *ring, struct au_req *req,
 void au_workers_returned(struct au_ring *ring, struct au_req *req)
 {
 	ring->workers->nr_parked--;
-	if (req->flags & AU_REQ_F_CANCEL)
+	if (req->cancelled)
 		ring->workers->nr_interrupted--;
 }
 
@@ -250,8 +290,8 @@ int au_workers_cancel(struct au_ring *ring, struct au_req *req)
 		p->nr_parked--;
 	} else {
 		r = -EALREADY;
-		if (!(req->flags & AU_REQ_F_CANCEL)) {
-			au_req_set(req, AU_REQ_F_CANCEL);
+		if (!req->cancelled) {
+			req->cancelled = true;
 			p->nr_interrupted++;
 		}
 		if (req->worker->req == req)
@@ -274,7 +314,7 @@ bool au_workers_interrupt_again(struct au_ring *ring)
 		struct au_worker *w =
 			au_container_of(pos, struct au_worker, node);
 
-		if (w->req && (w->req->flags & AU_REQ_F_CANCEL))
+		if (w->req && w->req->cancelled)
 			worker_interrupt(w);
 	}
 	au_unlock(&p->lock);

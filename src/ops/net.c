@@ -33,6 +33,9 @@
 	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_BUNDLE | \
 	 IORING_RECV_MULTISHOT)
 
+/* Of 32-bit callers; system calls refuse it, io_uring does not look. */
+#define NET_MSG_COMPAT 0x80000000U
+
 static int sr_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 		   uint16_t flags)
 {
@@ -40,7 +43,8 @@ static int sr_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 
 	sr->addr = AU_READ_ONCE(sqe->addr);
 	sr->len = AU_READ_ONCE(sqe->len);
-	sr->msg_flags = AU_READ_ONCE(sqe->msg_flags) | MSG_NOSIGNAL;
+	sr->msg_flags = (AU_READ_ONCE(sqe->msg_flags) | MSG_NOSIGNAL) &
+			~NET_MSG_COMPAT;
 	sr->flags = AU_READ_ONCE(sqe->ioprio);
 	sr->done = 0;
 	sr->to = 0;
@@ -262,23 +266,17 @@ int au_msg_stabilise(struct au_req *req)
 /* What recvmsg(2) writes into the header goes to the application's. */
 void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 {
-	struct {
-		socklen_t namelen;
-	} name = { m->hdr.msg_namelen };
+	const struct msghdr *h = &m->hdr;
 
-	struct {
-		size_t controllen;
-		int flags;
-	} rest = { m->hdr.msg_controllen, m->hdr.msg_flags };
-
+	/* Without a copy recvmsg(2) wrote there itself. */
 	if (!(req->flags & AU_REQ_F_STABLE))
 		return;
 	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
-			    &name, sizeof(name.namelen)) ||
+			    &h->msg_namelen, sizeof(h->msg_namelen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
-			    &rest.controllen, sizeof(rest.controllen)) ||
+			    &h->msg_controllen, sizeof(h->msg_controllen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_flags),
-			    &rest.flags, sizeof(rest.flags)))
+			    &h->msg_flags, sizeof(h->msg_flags)))
 		au_req_set_res(req, -EFAULT);
 }
 
@@ -309,7 +307,7 @@ static size_t msg_left(const struct au_net_msg *m)
 
 static long sr_call(struct au_req *req, const struct au_sr *sr, uint32_t flags)
 {
-	void *buf = (char *)au_ptr(sr->addr) + sr->done;
+	void *buf = au_ptr(sr->addr + sr->done);
 	size_t len = sr->len - sr->done;
 
 	if (au_sr_is_msg(req, sr))
@@ -330,6 +328,17 @@ static bool socket_is_stream(int fd)
 	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type,
 			  &len) >= 0 &&
 	       (type == SOCK_STREAM || type == SOCK_SEQPACKET);
+}
+
+/* Only TCP's accept tells the kernel whether more are waiting. */
+static bool socket_is_inet(int fd)
+{
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return au_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain,
+			  &len) >= 0 &&
+	       (domain == AF_INET || domain == AF_INET6);
 }
 
 /*
@@ -444,6 +453,7 @@ struct au_accept {
 	uint32_t flags; /* SOCK_* */
 	uint32_t file_index;
 	uint16_t ioprio; /* IORING_ACCEPT_* */
+	bool is_socket; /* seen to be one */
 };
 
 int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -457,6 +467,7 @@ int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	a->flags = AU_READ_ONCE(sqe->accept_flags);
 	a->ioprio = AU_READ_ONCE(sqe->ioprio);
 	a->file_index = AU_READ_ONCE(sqe->file_index);
+	a->is_socket = false;
 	if (a->ioprio & ~(IORING_ACCEPT_MULTISHOT | IORING_ACCEPT_DONTWAIT |
 			  IORING_ACCEPT_POLL_FIRST))
 		return -EINVAL;
@@ -469,11 +480,8 @@ int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	}
 	if (a->flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
-	if (a->ioprio & IORING_ACCEPT_MULTISHOT) {
-		if (req->flags & AU_REQ_F_CQE_SKIP)
-			return -EINVAL;
+	if (a->ioprio & IORING_ACCEPT_MULTISHOT)
 		au_req_set(req, AU_REQ_F_MULTISHOT);
-	}
 	if (a->ioprio & IORING_ACCEPT_DONTWAIT)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	return 0;
@@ -503,7 +511,20 @@ static void nonblocking_end(const struct nonblocking *nb)
 		(void)au_syscall(SYS_fcntl, nb->fd, F_SETFL, nb->flags);
 }
 
-static int accept_call(struct au_req *req, const struct au_accept *a)
+/* Nothing to accept, or nothing that accepts? Asked once. */
+static int accept_wait(struct au_req *req, struct au_accept *a)
+{
+	int on = 0, r = 0;
+	socklen_t len = sizeof(on);
+
+	if (!a->is_socket)
+		r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
+				    SO_ACCEPTCONN, &on, &len);
+	a->is_socket = true;
+	return r < 0 ? r : -EAGAIN;
+}
+
+static int accept_call(struct au_req *req, struct au_accept *a)
 {
 	int flags = (int)a->flags | (a->file_index ? SOCK_CLOEXEC : 0);
 	struct nonblocking nb;
@@ -511,7 +532,7 @@ static int accept_call(struct au_req *req, const struct au_accept *a)
 
 	/* Not listening, say: accept(2) knows the error. */
 	if (ev == 0)
-		return -EAGAIN;
+		return accept_wait(req, a);
 	nonblocking_begin(&nb, req->fd);
 	r = (int)au_syscall(SYS_accept4, req->fd, au_ptr(a->addr),
 			    au_ptr(a->addr_len), flags);
@@ -535,7 +556,8 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 		r = accept_call(req, a);
 		if (r == -EAGAIN)
 			return AU_RETRY;
-		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0)
+		if (r >= 0 && au_poll_now(req->fd, POLLIN) > 0 &&
+		    socket_is_inet(req->fd))
 			more = IORING_CQE_F_SOCK_NONEMPTY;
 		if (!(req->flags & AU_REQ_F_MULTISHOT) || r < 0 ||
 		    !au_req_post_more(req->ring, req, r, more)) {
@@ -593,6 +615,10 @@ enum au_issue au_connect(struct au_req *req, unsigned int issue_flags)
 			return AU_RETRY;
 		r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
 				    SO_ERROR, &err, &len);
+		/* The socket counts as connecting until it is asked again. */
+		if (r >= 0 && !err)
+			(void)au_syscall(SYS_connect, req->fd, au_ptr(c->addr),
+					 c->addr_len);
 		au_req_set_res(req, r < 0 ? r : -err);
 		return AU_DONE;
 	}
@@ -668,9 +694,11 @@ enum au_issue au_socket(struct au_req *req, unsigned int issue_flags)
 	int type = s->type | (s->file_index ? SOCK_CLOEXEC : 0);
 	int r = (int)au_syscall(SYS_socket, s->domain, type, s->protocol);
 
+	/* No room in the table breaks no chain, unlike for OPENAT. */
 	if (r >= 0 && s->file_index)
-		r = au_file_install_fd(req->ring, s->file_index, r);
-	au_req_set_res(req, r);
+		req->res = au_file_install_fd(req->ring, s->file_index, r);
+	else
+		au_req_set_res(req, r);
 	return AU_DONE;
 }
 

@@ -67,7 +67,7 @@ static void poll_watch_ring(struct au_ring *ring, int fd)
 		return;
 	if (target != ring && !au_ring_trylock(target))
 		return;
-	target->watched = true;
+	au_store_relaxed(&target->watched, true);
 	au_cq_update_notify(target);
 	au_notify_sync(target);
 	if (target != ring)

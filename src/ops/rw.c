@@ -23,8 +23,8 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
-#include "sys/nowait.h"
 #include "sys/poll.h"
+#include "sys/rw.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
 
@@ -37,9 +37,12 @@
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
 #endif
+#ifndef RWF_NOSIGNAL
+#define RWF_NOSIGNAL 0x100
+#endif
 #define RWF_KNOWN                                                     \
 	(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | \
-	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE)
+	 RWF_NOAPPEND | RWF_ATOMIC | RWF_DONTCACHE | RWF_NOSIGNAL)
 
 /*
  * A buffered write longer than this goes to a worker. The length of a vector
@@ -146,8 +149,9 @@ int au_readv_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT)) {
 		int r = rw_prep(req, sqe, RW_VECTOR);
 
-		return r < 0 ? r : rw_select_vector(req, au_req_cmd(req,
-							struct au_rw));
+		return r < 0 ? r :
+			       rw_select_vector(req,
+						au_req_cmd(req, struct au_rw));
 	}
 	return rw_prep(req, sqe, RW_VECTOR);
 }
@@ -265,7 +269,6 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 	struct iovec one, *iov = &one, rest[64];
 	uint64_t pos = rw->pos;
 	uint32_t nr = 1, skip = rw->done;
-	long sys = rw->kind & RW_WRITE ? SYS_pwritev2 : SYS_preadv2;
 
 	if (rw->kind & RW_VECTOR) {
 		iov = au_ptr(rw->addr);
@@ -283,15 +286,20 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			iov = rest;
 		}
 	} else {
-		one.iov_base = (char *)au_ptr(rw->addr) + rw->done;
+		one.iov_base = au_ptr(rw->addr + rw->done);
 		one.iov_len = rw->len - rw->done;
 	}
 	if (req->flags & AU_REQ_F_STREAM)
 		pos = UINT64_MAX;
 	else if (pos != UINT64_MAX)
 		pos += rw->done;
-	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
-			  rw->rw_flags | flags);
+	/* Without flags the plain calls do, which import no vector. */
+	if (!(rw->rw_flags | flags) && iov == &one && pos != UINT64_MAX)
+		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
+							SYS_pread64,
+				  req->fd, one.iov_base, one.iov_len, pos);
+	return au_rw(rw->kind & RW_WRITE, req->fd, iov, nr, pos,
+		     rw->rw_flags | flags);
 }
 
 static inline uint8_t *rw_hint(struct au_req *req)
@@ -445,6 +453,9 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
 		return rw_done(req, rw, -EOPNOTSUPP);
+	/* Polling for completion is the ring's to ask for, not a request's. */
+	if (au_unlikely(rw->rw_flags & RWF_HIPRI))
+		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
 	refused =
@@ -457,12 +468,7 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	if (au_unlikely(rw->pos == UINT64_MAX ||
-			(req->flags & AU_REQ_F_STREAM)) &&
-	    au_unlikely(!au_nowait_honest()))
-		res = -EOPNOTSUPP;
-	else
-		res = rw_call(req, rw, RWF_NOWAIT);
+	res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
@@ -571,9 +577,8 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		out = rw_done(req, rw, 0);
 	/* A list's buffer is used up by a file's error, a ring's is not. */
 	if (out == AU_DONE &&
-	    (req->res >= 0 ||
-	     (!sel.group->is_ring &&
-	      au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
+	    (req->res >= 0 || (!sel.group->is_ring &&
+			       au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0)))
 		req->cqe_flags = au_kbuf_take(&sel, (uint32_t)req->res);
 	return out;
 }
@@ -680,8 +685,7 @@ uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
 		iov[i].iov_base = au_ptr(rw->addr);
 		iov[i].iov_len = rw->len;
 	}
-	res = au_syscall(write ? SYS_pwritev2 : SYS_preadv2, reqs[0]->fd, iov,
-			 nr, first->pos, first->pos >> 32, flags);
+	res = au_rw(write, reqs[0]->fd, iov, nr, first->pos, flags);
 	while (done < nr && res >= (long)iov[done].iov_len) {
 		reqs[done]->res = (int)iov[done].iov_len;
 		res -= (long)iov[done].iov_len;

@@ -89,12 +89,15 @@ int au_interrupt_signal(void)
 	static int found;
 	struct sigaction sa = { .sa_handler = interrupted }, old;
 
+	/* The child of a fork must not find the mutex held: seldom taken. */
+	if (au_load_relaxed(&found))
+		return au_load_relaxed(&found);
 	pthread_mutex_lock(&mutex);
 	for (int sig = SIGRTMAX; !found && sig >= SIGRTMIN; sig--) {
 		/* No SA_RESTART: the interrupted call must return. */
 		if (!sigaction(sig, NULL, &old) && old.sa_handler == SIG_DFL &&
 		    !sigaction(sig, &sa, NULL))
-			found = sig;
+			au_store_relaxed(&found, sig);
 	}
 	pthread_mutex_unlock(&mutex);
 	return found ? found : -EAGAIN;

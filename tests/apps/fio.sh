@@ -79,15 +79,15 @@ set_job alone
 expect_refused fio $JOB
 
 N=$((SIZE * 256))
-job buffered 1 $N
 job vectored 1 $N --nonvectored=0
-job nonvectored 1 $N --nonvectored=1
-job registerfiles 1 $N --registerfiles=1
-job fixedbufs 1 $N --fixedbufs=1
-job force_async 1 $N --force_async=4
+job registerfiles 1 $N --registerfiles=1 --nonvectored=1
 job sqpoll 1 $N --sqthread_poll=1
-job threads 4 256 --numjobs=4 --thread --size=1m
+job threads 4 256 --numjobs=4 --thread --size=1m --fixedbufs=1
 if [ -z "${AU_APPS_QUICK:-}" ]; then
+	job buffered 1 $N
+	job nonvectored 1 $N --nonvectored=1
+	job fixedbufs 1 $N --fixedbufs=1
+	job force_async 1 $N --force_async=4
 	job processes 3 256 --numjobs=3 --size=1m
 	job batches 1 $N --iodepth_batch_submit=8 \
 		--iodepth_batch_complete_min=4 --iodepth_batch_complete_max=16
@@ -98,14 +98,15 @@ if [ -z "${AU_APPS_QUICK:-}" ]; then
 	job sqpoll_threads 2 256 --numjobs=2 --thread --size=1m \
 		--sqthread_poll=1 --fixedbufs=1
 fi
-if [ "$DIRECT" = 1 ]; then
-	job direct 1 $N --direct=1
-	job direct_fixed 1 $N --direct=1 --fixedbufs=1 --registerfiles=1
-	job direct_sqpoll 1 $N --direct=1 --sqthread_poll=1 --fixedbufs=1
-	[ -n "${AU_APPS_QUICK:-}" ] ||
-		job direct_async 1 $N --direct=1 --force_async=2
-else
+if [ "$DIRECT" = 0 ]; then
 	note "  no O_DIRECT on this file system: its variants are left out"
+else
+	job direct_fixed 1 $N --direct=1 --fixedbufs=1 --registerfiles=1
+fi
+if [ "$DIRECT" = 1 ] && [ -z "${AU_APPS_QUICK:-}" ]; then
+	job direct 1 $N --direct=1
+	job direct_sqpoll 1 $N --direct=1 --sqthread_poll=1 --fixedbufs=1
+	job direct_async 1 $N --direct=1 --force_async=2
 fi
 
 # One byte changed behind fio's back is found, so verifying is no formality.

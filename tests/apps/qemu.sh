@@ -67,15 +67,19 @@ expect_served qemu-img bench -f qcow2 -t $cache -i io_uring -w -c 2000 -d 16 \
 	-s 65536 -S 65536 cow
 check "qcow2 is broken by bench" qemu-img check -q cow
 
+# A discard is advice; where the file system punches no holes nothing happens.
 truncate -s $size io
+punched=
+if fallocate -p -o 8M -l 64k io 2>/dev/null; then
+	punched='read -P 0 2M 64k'
+fi
 script 'write -P 0x11 0 1M' 'write -P 0x22 1M 64k' \
 	'aio_write -P 0x33 2M 1M' 'aio_write -P 0x44 3M 1M' 'aio_flush' \
 	'flush' 'writev -P 0x55 4M 4k 8k 64k' \
 	'read -P 0x11 0 1M' 'read -P 0x22 1M 64k' \
 	'aio_read -P 0x33 2M 1M' 'aio_read -P 0x44 3M 1M' 'aio_flush' \
 	'readv -P 0x55 4M 4k 8k 64k' \
-	'write -z 1M 64k' 'read -P 0 1M 64k' \
-	'discard 2M 64k' 'read -P 0 2M 64k' \
+	'write -z 1M 64k' 'read -P 0 1M 64k' 'discard 2M 64k' ${punched:+"$punched"} \
 	'write -f -P 0x66 8M 512k' 'read -P 0x66 8M 512k'
 expect_served sh -c "$QIO" $cache io
 check "qemu-io: $(cat out)" sh -c '! grep -iE "fail|error|cannot" out'

@@ -419,8 +419,9 @@ static void seen_say(struct diff *d, const struct seen *s, bool wide)
 		snprintf(extra, sizeof(extra), " extra %llx %llx",
 			 (unsigned long long)s->extra[0],
 			 (unsigned long long)s->extra[1]);
+	/* That more is there is a hint, which not every socket gives. */
 	diff_say(d, "cqe %lld = %s flags %#x%s", (long long)s->cqe.user_data,
-		 res, s->cqe.flags, extra);
+		 res, s->cqe.flags & ~IORING_CQE_F_SOCK_NONEMPTY, extra);
 }
 
 unsigned int ring_reap(struct ring *r, enum ring_order order)

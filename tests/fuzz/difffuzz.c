@@ -142,8 +142,8 @@ static void shrink(struct program *best)
 			struct fsqe *q = &try.steps[i].sqes[j];
 
 			try = *best;
-			if (q->flags) {
-				q->flags = 0;
+			if (q->flags & ~IOSQE_FIXED_FILE) {
+				q->flags &= IOSQE_FIXED_FILE;
 				(void)still(&try, best);
 			}
 		}

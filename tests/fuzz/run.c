@@ -365,6 +365,7 @@ static uint32_t reap(void)
 			const struct fsqe *q = find_sqe(c->user_data);
 			struct line *l;
 			int32_t res = c->res;
+			uint32_t flags = c->flags;
 
 			if (opens_fd(q) && res >= 0 && w.nr_opened < 256) {
 				w.opened[w.nr_opened++] = res;
@@ -373,9 +374,14 @@ static uint32_t reap(void)
 			n++;
 			if (w.nr_lines == 512)
 				continue;
+			/* A hint that a plain receive is not asked for here. */
+			if (q && (q->op == IORING_OP_RECV ||
+				  q->op == IORING_OP_RECVMSG) &&
+			    !(q->flags & IOSQE_BUFFER_SELECT))
+				flags &= ~(uint32_t)IORING_CQE_F_SOCK_NONEMPTY;
 			l = &w.lines[w.nr_lines];
 			*l = (struct line){ .ring = i, .res = res,
-				.ud = c->user_data, .flags = c->flags,
+				.ud = c->user_data, .flags = flags,
 				.seq = w.nr_lines++ };
 			l->key = chain_has_link_timeout(l->ud) ?
 					 l->ud :
@@ -444,6 +450,8 @@ static void settle(const struct step *s, const struct outcome *known)
 {
 	uint32_t want = known ? known->got[w.step] : s->expect;
 	uint32_t got = reap();
+	bool threads = w.rings[s->ring].made &&
+		       (w.rings[s->ring].flags & IORING_SETUP_SQPOLL);
 
 	for (int silent = 0; got < want || silent < 1;) {
 		uint32_t n = turn(s->ring, got < want ? (known ? 100 : 12) : 0);
@@ -453,6 +461,11 @@ static void settle(const struct step *s, const struct outcome *known)
 		if (silent >= (known ? 4 : 3))
 			break;
 	}
+	for (uint32_t i = 0; i < s->n; i++)
+		threads |= s->sqes[i].flags & IOSQE_ASYNC;
+	/* Threads may not yet have parked what is to wait. */
+	if (threads)
+		usleep(3000);
 	w.out->got[w.step] = got;
 	close_opened();
 }
