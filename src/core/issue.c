@@ -88,6 +88,8 @@ static void req_punt(struct au_ring *ring, struct au_req *req,
 		/* Before it is handed over: its flags are the worker's then. */
 		req_parked(ring, req);
 		r = au_workers_queue(ring, req, kind);
+	} else {
+		ring->prep_failed = true;
 	}
 	if (r < 0)
 		au_req_complete_res(ring, req, r);
@@ -113,7 +115,9 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 		return;
 	}
 	r = au_req_stabilise(req);
-	if (r >= 0)
+	if (r < 0)
+		ring->prep_failed = true;
+	else
 		r = au_poller_arm(ring, req, req->fd, poll_mask(op));
 	if (r == -EPERM)
 		req_punt(ring, req, work_kind(op));
@@ -151,7 +155,8 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		int r = au_req_assign_file(ring, req);
 
 		if (au_unlikely(r < 0)) {
-			au_req_complete_res(ring, req, r);
+			au_req_set_res(req, r);
+			au_req_issued(ring, req, AU_DONE);
 			return;
 		}
 	}

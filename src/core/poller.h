@@ -38,6 +38,7 @@ struct au_watch {
 
 struct au_poller {
 	int epfd, wakefd; /* -1 until first needed; hidden */
+	bool sleeper; /* a thread is in epoll_wait(2), whatever it has missed */
 	uint32_t nr_waiters;
 	uint32_t nr_watches; /* registered */
 	uint32_t watches_max;

@@ -13,7 +13,8 @@
 	 IORING_SETUP_SQE128 | IORING_SETUP_CQE32 |                          \
 	 IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |           \
 	 IORING_SETUP_NO_MMAP | IORING_SETUP_REGISTERED_FD_ONLY |            \
-	 IORING_SETUP_NO_SQARRAY | IORING_SETUP_HYBRID_IOPOLL)
+	 IORING_SETUP_NO_SQARRAY | IORING_SETUP_HYBRID_IOPOLL |               \
+	 IORING_SETUP_CQE_MIXED)
 
 /* Each bit is a promise kept somewhere in this tree. */
 #define AU_SETUP_FEATURES                                           \

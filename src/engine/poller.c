@@ -349,17 +349,30 @@ bool au_poller_dispatch(struct au_ring *ring, const struct epoll_event *ev,
 	return any;
 }
 
+static bool poller_is_wake(const struct epoll_event *ev, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		if (ev[i].data.u64 == POLLER_WAKE)
+			return true;
+	}
+	return false;
+}
+
 bool au_poller_reap(struct au_ring *ring)
 {
 	struct epoll_event ev[AU_POLLER_EVENTS];
-	bool any = false;
+	bool any = false, wake = false;
 	int n;
 
 	do {
 		n = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS, 0,
 				     NULL);
+		wake |= poller_is_wake(ev, n);
 		any |= au_poller_dispatch(ring, ev, n);
 	} while (n == AU_POLLER_EVENTS);
+	/* An edge is seen once: it was the sleeper's, who may have missed it. */
+	if (wake && ring->poller.sleeper)
+		au_poller_wake(&ring->poller);
 	return any;
 }
 

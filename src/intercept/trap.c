@@ -10,7 +10,6 @@
  * arch_x86_64.h). Invariant: no call of the engine or of the handler traps,
  * for all of them leave from libc's text.
  */
-#include "base/atomic.h"
 #include "intercept/intercept.h"
 
 #include <sched.h>
@@ -256,7 +255,7 @@ static void trap_sigsys(int sig, siginfo_t *info, void *ctx)
 		errno = saved_errno;
 		return;
 	}
-	(void)au_fetch_add(&au_trap_count, 1);
+	au_fetch_add(&au_trap_count, 1);
 	trap_note_fork();
 	trap_serve(ctx);
 	errno = saved_errno;

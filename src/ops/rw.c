@@ -286,7 +286,7 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			iov = rest;
 		}
 	} else {
-		one.iov_base = (char *)au_ptr(rw->addr) + rw->done;
+		one.iov_base = au_ptr(rw->addr + rw->done);
 		one.iov_len = rw->len - rw->done;
 	}
 	if (req->flags & AU_REQ_F_STREAM)
@@ -444,6 +444,29 @@ static bool rw_is_ring(const struct au_req *req)
 	       au_ring_lookup_fast((unsigned int)req->fd);
 }
 
+static au_cold bool rw_is_socket(int fd)
+{
+	struct stat st;
+
+	return au_syscall(SYS_fstat, fd, &st) >= 0 && S_ISSOCK(st.st_mode);
+}
+
+/*
+ * An error found without a call; but a bad descriptor is told of first.
+ */
+static au_cold enum au_issue rw_bad_args(struct au_req *req, struct au_rw *rw,
+					 long err)
+{
+	long fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
+	bool wrong_way = (fl & O_ACCMODE) ==
+			 (rw->kind & RW_WRITE ? O_RDONLY : O_WRONLY);
+
+	/* Which way it is open is asked after buffers and before flags. */
+	if (fl < 0 || (fl & O_PATH) || (wrong_way && err == -EOPNOTSUPP))
+		err = -EBADF;
+	return rw_done(req, rw, err);
+}
+
 static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_rw *rw = au_req_cmd(req, struct au_rw);
@@ -457,12 +480,12 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
-			return rw_done(req, rw, res);
+			return rw_bad_args(req, rw, res);
 	}
 	if (au_unlikely(rw->rw_flags & RWF_NOWAIT))
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
-		return rw_done(req, rw, -EOPNOTSUPP);
+		return rw_bad_args(req, rw, -EOPNOTSUPP);
 	/* Polling for completion is the ring's to ask for, not a request's. */
 	if (au_unlikely(rw->rw_flags & RWF_HIPRI))
 		return rw_done(req, rw, -EINVAL);
@@ -487,6 +510,9 @@ again:
 	switch (res) {
 	case -ESPIPE:
 		if (req->flags & AU_REQ_F_STREAM)
+			return rw_done(req, rw, res);
+		/* A socket, unlike a pipe, minds an offset. */
+		if (rw->pos && rw->pos != UINT64_MAX && rw_is_socket(req->fd))
 			return rw_done(req, rw, res);
 		au_req_set(req, AU_REQ_F_STREAM);
 		if (rw_is_ring(req))
@@ -553,15 +579,6 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	return AU_DONE;
 }
 
-/* No buffer; but a descriptor that is none is told of first. */
-static au_cold enum au_issue rw_no_buffer(struct au_req *req, struct au_rw *rw,
-					  long err)
-{
-	long r = au_syscall(SYS_fcntl, req->fd, F_GETFD);
-
-	return rw_done(req, rw, r < 0 ? r : err);
-}
-
 /* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
 static au_cold enum au_issue rw_select(struct au_req *req,
 				       unsigned int issue_flags)
@@ -576,7 +593,7 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		return rw_select_worker(req, rw);
 	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
 	if (r < 0)
-		return rw_no_buffer(req, rw, r);
+		return rw_bad_args(req, rw, r);
 	rw_use_buffer(rw, &sel);
 	out = rw_try(req, issue_flags);
 	/*
@@ -640,7 +657,7 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
 
 		if (res < 0)
-			return rw_no_buffer(req, rw, res);
+			return rw_bad_args(req, rw, res);
 		rw_use_buffer(rw, &sel);
 		res = multishot_read(req, rw);
 		if (res == -EAGAIN)

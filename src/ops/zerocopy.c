@@ -117,7 +117,10 @@ static enum au_issue zc_issue(struct au_req *req)
 	if (r == 0 && (sr->flags & IORING_RECVSEND_FIXED_BUF) && !sr->done)
 		r = zc_check_fixed(req, sr);
 	if (r < 0) {
-		au_req_set_res(req, r);
+		/* A bad header is told of before a bad socket. */
+		int err = au_req_stabilise(req);
+
+		au_req_set_res(req, err < 0 ? err : r);
 		return AU_DONE;
 	}
 	return au_sr_issue(req);
