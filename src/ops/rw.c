@@ -413,6 +413,7 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 				uint8_t hint)
 {
 	bool write = rw->kind & RW_WRITE;
+	long res;
 	int ev;
 
 	if (req->flags & AU_REQ_F_NOWAIT)
@@ -425,8 +426,13 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	if (hint & (AU_HINT_MEMORY | AU_HINT_WRITE_INLINE))
 		return AU_PUNT;
 	/* An O_NONBLOCK file that knows no other way answers for itself. */
-	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK)
-		return rw_blocking(req, rw);
+	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK) {
+		if (au_nowait_honest())
+			return rw_blocking(req, rw);
+		/* In gVisor that is every stream; they are to wait. */
+		res = rw_call(req, rw, 0);
+		return res == -EAGAIN ? AU_RETRY : rw_done(req, rw, res);
+	}
 	ev = au_poll_now(req->fd, write ? POLLOUT : POLLIN);
 	return ev == 0 ? AU_RETRY : AU_PUNT;
 }
