@@ -24,6 +24,26 @@ demo:
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BUILD)/anyuring
 
+# liburing's test programs, on the kernel and on anyuring; docs/suite.md.
+suite: all
+	@tools/suite --build $(BUILD) --update
+
+# Random programs on both (T=diff), or hostile ones (T=ring), for S seconds.
+T ?= diff
+S ?= 60
+fuzz: all
+	@case $(T) in \
+	diff) mkdir -p $(BUILD)/tests/fuzz/found && \
+		$(BUILD)/tests/fuzz/difffuzz --seed $$(date +%s)000 \
+			--seconds $(S) --keep $(BUILD)/tests/fuzz/found ;; \
+	ring) tests/fuzz/ringfuzz.sh $(BUILD)/tests/fuzz . $(S) ;; \
+	*) echo "make fuzz T=diff|ring [S=SECONDS]" >&2; exit 2 ;; \
+	esac
+
+# What is served, asked of the engine: docs/compat.md.
+compat: all
+	@tools/mkcompat --facts $(BUILD)/tests/compat/facts
+
 install: $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix=$(PREFIX)
 	@meson install -C $(BUILD)
@@ -31,4 +51,4 @@ install: $(BUILD)/build.ninja
 clean:
 	rm -rf build build-*
 
-.PHONY: all test check demo install clean
+.PHONY: all test check demo suite fuzz compat install clean

@@ -35,8 +35,9 @@ static const struct {
 	  bench_nop_cases },
 	{ "read", "cached 4 KiB reads and writes, on disk and tmpfs",
 	  bench_read_cases },
-	{ "timer", "timeouts: arm and cancel, up to 1 000 000 pending; "
-		   "lateness",
+	{ "timer",
+	  "timeouts: arm and cancel, up to 1 000 000 pending; "
+	  "lateness",
 	  bench_timer_cases },
 };
 
@@ -234,6 +235,8 @@ static int bench_run(const struct bench_options *opt, unsigned int mask)
 			"the kernel refuses io_uring (%s): measured without it",
 			rep.refusal);
 	}
+	if (getloadavg(&rep.load, 1) != 1)
+		rep.load = -1;
 	bench_filesystem(opt->dir, rep.filesystem, sizeof(rep.filesystem));
 	if (!report_lay_out(&rep, mask)) {
 		cli_say(&cli_bench, CLI_FAILED, "no memory");

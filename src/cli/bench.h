@@ -84,8 +84,8 @@ extern const struct bench_case bench_read_cases[];
 extern const struct bench_case bench_timer_cases[];
 
 /* Keeps the first reason; returns a value that stands for no measurement. */
-__attribute__((format(printf, 2, 3))) double
-bench_fail(struct bench_job *job, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) double bench_fail(struct bench_job *job,
+							const char *fmt, ...);
 
 /* As bench_fail(), naming the contender; false. */
 __attribute__((format(printf, 3, 4))) bool
@@ -114,6 +114,7 @@ struct bench_report {
 	unsigned int nr;
 	char refusal[80]; /* "io_uring_setup: EPERM", or "" */
 	char filesystem[32];
+	double load; /* average of the minute before; below 0: unknown */
 };
 
 /* Sorts `v`. */

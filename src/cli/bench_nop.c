@@ -101,8 +101,9 @@ static inline bool sqpoll_wait(struct bench_job *job, struct bench_ring *r,
 		if (!since)
 			since = au_now_ns();
 		else if (au_now_ns() - since > SQPOLL_STUCK)
-			return bench_bad(job, r->b, "the SQPOLL thread "
-						    "completes nothing");
+			return bench_bad(job, r->b,
+					 "the SQPOLL thread "
+					 "completes nothing");
 	}
 	return true;
 }

@@ -89,20 +89,37 @@ static void axis(FILE *f, const struct scale *s, double bottom)
 	}
 }
 
-/* A tick where the rival stands, measured by the kernel as the bar is. */
-static void rival(FILE *f, const struct scale *s,
-		  const struct bench_result *res, double y)
+/*
+ * A tick where the rival stands, measured by the kernel as the bar is. Returns
+ * its place, 0 without a rival.
+ */
+static double rival(FILE *f, const struct scale *s,
+		    const struct bench_result *res, double y)
 {
 	double x;
 
 	if (!res->has[BENCH_RIVAL])
-		return;
-	x = x_of(s, bench_gain(res, BENCH_KERNEL) /
-			    bench_gain(res, BENCH_RIVAL));
+		return 0;
+	x = x_of(s,
+		 bench_gain(res, BENCH_KERNEL) / bench_gain(res, BENCH_RIVAL));
 	fprintf(f,
 		"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
-		"class=\"rival\"><title>%s</title></line>\n",
-		x, x, y - 2, y + BAR + 2, res->c->rival_name);
+		"class=\"rival\"/>\n",
+		x, x, y - 2, y + BAR + 2);
+	return x;
+}
+
+/* Two digits that count: 0.82x, 4.5x, 12x, 210000x. */
+static void gain_label(double gain, char *buf, size_t size)
+{
+	double unit = 1;
+
+	while (gain / unit >= 99.5)
+		unit *= 10;
+	if (gain < 9.95)
+		snprintf(buf, size, "%.*fx", gain < 0.995 ? 2 : 1, gain);
+	else
+		snprintf(buf, size, "%.0fx", round(gain / unit) * unit);
 }
 
 static void bar(FILE *f, const struct scale *s, const struct bench_result *res,
@@ -125,9 +142,9 @@ static void bar(FILE *f, const struct scale *s, const struct bench_result *res,
 		"rx=\"2\" class=\"%s\"/>\n",
 		x < one ? x : one, y, fabs(x - one) + 0.5, BAR,
 		gain < 1 ? "slower" : "faster");
-	rival(f, s, res, y);
-	snprintf(label, sizeof(label), "%.*fx", gain < 10 ? 2 : 0, gain);
-	text(f, (x > one ? x : one) + 8, y + BAR - 3, "value", "start", label);
+	x = fmax(fmax(x, one), rival(f, s, res, y));
+	gain_label(gain, label, sizeof(label));
+	text(f, x + 8, y + BAR - 3, "value", "start", label);
 }
 
 void bench_plot(const struct bench_report *rep, FILE *f)

@@ -21,9 +21,9 @@
 #include "cli/bench_ring.h"
 #include "sys/clock.h"
 
-#define BLOCK     4096U
-#define BATCH     32U
-#define SHM       "/dev/shm"
+#define BLOCK 4096U
+#define BATCH 32U
+#define SHM   "/dev/shm"
 
 /* Divisible into BATCH stripes; small enough to stay cached. */
 #define FILE_MIB  64U
@@ -120,7 +120,8 @@ static bool rw_written(struct bench_job *job, const struct rw *rw,
 	for (unsigned int i = 0; i < BATCH; i++) {
 		if (pread(rw->fd, block, BLOCK, rw_offset(rw, i)) != BLOCK ||
 		    !rw_has(block, rw_word(rw->block[i]) + rw->stamp)) {
-			bench_fail(job, "%s: block %llu is not what was written",
+			bench_fail(job,
+				   "%s: block %llu is not what was written",
 				   who, (unsigned long long)rw->block[i]);
 			return false;
 		}
@@ -328,10 +329,10 @@ void bench_filesystem(const char *dir, char *buf, size_t size)
 	snprintf(buf, size, "0x%lx", (unsigned long)fs.f_type);
 }
 
-#define RW_CASE(key, title, arg, rival)                                     \
-	{                                                                   \
-		"read", key, title, false, arg, rival, rw_open, rw_ring,    \
-			rw_rival, rw_close                                  \
+#define RW_CASE(key, title, arg, rival)                                  \
+	{                                                                \
+		"read", key, title, false, arg, rival, rw_open, rw_ring, \
+			rw_rival, rw_close                               \
 	}
 
 const struct bench_case bench_read_cases[] = {

@@ -8,6 +8,9 @@
 #include <unistd.h>
 #include "cli/json.h"
 
+/* A load above this takes processor time from one contender or the other. */
+#define BUSY 0.5
+
 static const char *const keys[BENCH_CONTENDERS] = { "anyuring", "kernel",
 						    "rival" };
 
@@ -43,8 +46,11 @@ double bench_gain(const struct bench_result *r, enum bench_contender other)
 /* Three digits that count: 1.23, 12.3, 123. */
 static const char *digits(double v, char *buf, size_t size, const char *unit)
 {
-	snprintf(buf, size, "%.*f%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v,
-		 unit);
+	snprintf(buf, size, "%.*f%s",
+		 v < 9.995 ? 2 :
+		 v < 99.95 ? 1 :
+			     0,
+		 v, unit);
 	return buf;
 }
 
@@ -92,7 +98,7 @@ static void text_ratio(const struct bench_result *res, enum bench_contender who)
 
 static void text_line(const struct bench_result *res)
 {
-	printf("%-7s %-30s", res->c->suite, res->c->title);
+	printf("%-7s %-33s", res->c->suite, res->c->title);
 	if (res->skipped[0]) {
 		printf(" skipped: %s\n", res->skipped);
 		return;
@@ -113,15 +119,19 @@ static void text_line(const struct bench_result *res)
 
 void bench_print_text(const struct bench_report *rep)
 {
-	printf("%-7s %-30s %9s %5s %9s %5s %7s %13s %9s\n", "suite", "work",
+	printf("%-7s %-33s %9s %5s %9s %5s %7s %13s %9s\n", "suite", "work",
 	       "anyuring", "+-", "kernel", "+-", "ratio", "min..max", "rival");
 	for (unsigned int i = 0; i < rep->nr; i++)
 		text_line(&rep->results[i]);
-	printf("\nmedians of %u rounds of %u ms; +-: highest less lowest; "
-	       "ratio: anyuring to kernel,\nmore is better, of times (ns, us) "
-	       "less. Files in %s (%s).\n",
+	printf("\nMedians of %u rounds of %u ms; +-: highest less lowest; "
+	       "ratio: anyuring to kernel, of\nrates (/s) more is better, of "
+	       "times (ns, us) less. Files in %s (%s).\n",
 	       rep->opt->rounds, rep->opt->slice_ms, rep->opt->dir,
 	       rep->filesystem);
+	if (rep->load > BUSY)
+		printf("The machine was busy (load %.1f on %ld processors): "
+		       "trust the ratios at most.\n",
+		       rep->load, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* JSON */
@@ -181,6 +191,7 @@ void bench_print_json(const struct bench_report *rep)
 	json_string(&j, "version", AU_VERSION);
 	json_string(&j, "release", uts.release);
 	json_number(&j, "cpus", sysconf(_SC_NPROCESSORS_ONLN), true);
+	json_real(&j, "load", rep->load, rep->load >= 0);
 	json_string(&j, "refused", rep->refusal[0] ? rep->refusal : NULL);
 	json_number(&j, "rounds", rep->opt->rounds, true);
 	json_number(&j, "slice_ms", rep->opt->slice_ms, true);

@@ -108,8 +108,7 @@ static inline bool bench_ring_reap(struct bench_job *job, struct bench_ring *r,
 	for (unsigned int i = 0; i < nr; i++) {
 		const struct io_uring_cqe *cqe = bench_ring_cqe(r, i);
 
-		if (au_unlikely(cqe->user_data != r->reaped ||
-				cqe->res != res))
+		if (au_unlikely(cqe->user_data != r->reaped || cqe->res != res))
 			return bench_ring_wrong(job, r, cqe, res);
 		r->reaped++;
 	}

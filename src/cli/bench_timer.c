@@ -15,9 +15,9 @@
 #include "sys/clock.h"
 #include "sys/syscall.h"
 
-#define ENTRIES       512U
-#define PAIRS         16U /* of timeout and removal in one submit */
-#define HOUR          3600
+#define ENTRIES 512U
+#define PAIRS   8U /* of timeout and removal in one submit */
+#define HOUR    3600
 /* Both engines' share of a million timeouts, with room to spare. */
 #define MEMORY_NEEDED ((uint64_t)2 << 30)
 #define MANY          1000000U
@@ -333,10 +333,10 @@ static void timer_close(struct bench_job *job)
 	free(t);
 }
 
-#define CANCEL_CASE(key, title, pending, name, rival)                          \
-	{                                                                      \
-		"timer", key, title, false, pending, name, timer_open,         \
-			timer_cancel, rival, timer_close                       \
+#define CANCEL_CASE(key, title, pending, name, rival)                  \
+	{                                                              \
+		"timer", key, title, false, pending, name, timer_open, \
+			timer_cancel, rival, timer_close               \
 	}
 
 /* The largest last: the kernel tidies up behind it for a while. */

@@ -10,11 +10,13 @@
 #include "core/issue.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include "core/complete.h"
 #include "core/message.h"
 #include "core/notify.h"
 #include "core/register.h"
+#include "sys/syscall.h"
 
 static uint64_t pending_key(const struct au_hash_node *n)
 {
@@ -86,6 +88,8 @@ static void req_punt(struct au_ring *ring, struct au_req *req,
 		/* Before it is handed over: its flags are the worker's then. */
 		req_parked(ring, req);
 		r = au_workers_queue(ring, req, kind);
+	} else {
+		ring->prep_failed = true;
 	}
 	if (r < 0)
 		au_req_complete_res(ring, req, r);
@@ -111,7 +115,9 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 		return;
 	}
 	r = au_req_stabilise(req);
-	if (r >= 0)
+	if (r < 0)
+		ring->prep_failed = true;
+	else
 		r = au_poller_arm(ring, req, req->fd, poll_mask(op));
 	if (r == -EPERM)
 		req_punt(ring, req, work_kind(op));
@@ -149,7 +155,8 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 		int r = au_req_assign_file(ring, req);
 
 		if (au_unlikely(r < 0)) {
-			au_req_complete_res(ring, req, r);
+			au_req_set_res(req, r);
+			au_req_issued(ring, req, AU_DONE);
 			return;
 		}
 	}
@@ -214,6 +221,19 @@ bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
 		break;
 	}
 	return true;
+}
+
+void au_req_set_res_soft(struct au_req *req, int res)
+{
+	long fl;
+
+	req->res = res;
+	if (res != -EBADF ||
+	    !(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE))
+		return;
+	fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
+	if (fl < 0 || (fl & O_PATH))
+		au_req_set_fail(req);
 }
 
 void au_req_run_in_worker(struct au_req *req)

@@ -54,8 +54,7 @@ static int pbuf_own_memory(size_t size, void **mem, int *mem_fd)
 {
 	long r;
 
-	*mem_fd = au_fd_hide(
-		(int)au_syscall(SYS_memfd_create, "anyuring-buf", MFD_CLOEXEC));
+	*mem_fd = au_fd_memory("anyuring-buf");
 	if (*mem_fd < 0)
 		return *mem_fd;
 	r = au_syscall(SYS_ftruncate, *mem_fd, size);

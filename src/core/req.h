@@ -178,11 +178,9 @@ static inline void au_req_set_fail(struct au_req *req)
 /*
  * The result of an op whose errors, in the kernel, break no chain and are
  * skipped like a success: path operations, sync, truncate, madvise, shutdown.
+ * A descriptor that is none never gets as far as the op, and does break it.
  */
-static inline void au_req_set_res_soft(struct au_req *req, int res)
-{
-	req->res = res;
-}
+void au_req_set_res_soft(struct au_req *req, int res);
 
 /* The result of an op; a negative one fails the request. */
 static inline void au_req_set_res(struct au_req *req, int res)

@@ -374,8 +374,7 @@ static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
 	size_t size = ring->rings_size + ring->sqes_size;
 	long r;
 
-	ring->mem_fd = au_fd_hide(
-		(int)au_syscall(SYS_memfd_create, "anyuring", MFD_CLOEXEC));
+	ring->mem_fd = au_fd_memory("anyuring");
 	if (ring->mem_fd < 0)
 		return ring->mem_fd;
 	r = au_syscall(SYS_ftruncate, ring->mem_fd, size);

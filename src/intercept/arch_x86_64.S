@@ -98,6 +98,126 @@ au_arch_clone_fork:
 	TLS_HOME
 	.size au_arch_clone_fork, .-au_arch_clone_fork
 
+	/*
+	 * From the stub of a patched site, with the registers of a system call.
+	 * Above the return address lies the address behind the site, then the
+	 * red zone: the unwind table makes that address the caller, so the
+	 * stub is not seen. All but rax, rcx and r11 is kept, as the kernel
+	 * does: the vector registers too, whose upper halves most programs
+	 * leave clear. mxcsr as well; the x87 is not used.
+	 */
+	.hidden au_arch_enter
+	.globl au_arch_enter
+	.type au_arch_enter, @function
+au_arch_enter:
+	.cfi_startproc
+	.cfi_def_cfa %rsp, 144
+	.cfi_offset %rip, -136
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	cld
+	pushq %rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset %rbp, -160
+	movq %rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	pushq %rax /* room for mxcsr, before and after */
+	pushq %rbx
+	.cfi_offset %rbx, -176
+	pushq %r9
+	pushq %r8
+	pushq %r10
+	pushq %rdx
+	pushq %rsi
+	pushq %rdi
+	movslq %eax, %rdi
+	movq %rsp, %rsi
+	movl au_arch_vectors_size(%rip), %ecx
+	subq %rcx, %rsp
+	andq $-64, %rsp
+	stmxcsr -8(%rbp)
+	movl au_arch_vectors(%rip), %ecx
+	cmpl $1, %ecx
+	je 2f
+	ja 4f
+
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps %xmm\n, (\n * 16)(%rsp)
+	.endr
+	call au_patch_call
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps (\n * 16)(%rsp), %xmm\n
+	.endr
+	jmp 9f
+
+2:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	vmovaps %ymm\n, (\n * 32)(%rsp)
+	.endr
+	/* Is any upper half in use? Loading clear ones would make them so. */
+	.irp n, 2, 4, 6, 8, 10, 12, 14
+	vorps %ymm\n, %ymm0, %ymm0
+	.endr
+	.irp n, 3, 5, 7, 9, 11, 13, 15
+	vorps %ymm\n, %ymm1, %ymm1
+	.endr
+	vorps %ymm1, %ymm0, %ymm0
+	vextractf128 $1, %ymm0, %xmm0
+	xorl %ebx, %ebx
+	vptest %xmm0, %xmm0
+	setnz %bl
+	vzeroupper
+	call au_patch_call
+	vzeroupper
+	testl %ebx, %ebx
+	jnz 3f
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps (\n * 32)(%rsp), %xmm\n
+	.endr
+	jmp 9f
+3:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	vmovaps (\n * 32)(%rsp), %ymm\n
+	.endr
+	jmp 9f
+
+4:	movl $0xe6, %eax
+	xorl %edx, %edx
+	/* xrstor refuses a header with anything in its reserved bytes. */
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
+	movq $0, (512 + \n * 8)(%rsp)
+	.endr
+	xsavec64 (%rsp)
+	call au_patch_call
+	movq %rax, %rbx
+	movl $0xe6, %eax
+	xorl %edx, %edx
+	xrstor64 (%rsp)
+	movq %rbx, %rax
+
+	/* Restoring it is slow, and it hardly ever changes. */
+9:	stmxcsr -4(%rbp)
+	movl -4(%rbp), %ecx
+	cmpl -8(%rbp), %ecx
+	je 1f
+	ldmxcsr -8(%rbp)
+1:	leaq -64(%rbp), %rsp
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	popq %r10
+	popq %r8
+	popq %r9
+	popq %rbx
+	movq %rbp, %rsp
+	popq %rbp
+	.cfi_restore %rbp
+	.cfi_restore %rbx
+	.cfi_def_cfa %rsp, 152
+	popfq
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size au_arch_enter, .-au_arch_enter
+
 	/* libc's syscall(), for calls made while libc's is looked up. */
 	.hidden au_arch_syscall
 	.globl au_arch_syscall

@@ -13,8 +13,10 @@
 #ifndef AU_INTERCEPT_ARCH_X86_64_H
 #define AU_INTERCEPT_ARCH_X86_64_H
 
+#include <cpuid.h>
 #include <errno.h>
 #include <linux/audit.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,9 +36,57 @@ void au_arch_return(void);
 void au_arch_clone_thread(void);
 void au_arch_clone_fork(void);
 void au_arch_clone_vfork(void);
+/* Called by the stubs of patched sites; it calls au_patch_call(). */
+void au_arch_enter(void);
 long au_arch_syscall(long nr, ...);
 int au_arch_vfork_raw(void);
 extern void *au_arch_real_vfork;
+
+/*
+ * How a patched site's vector registers are kept, chosen once: the compiler
+ * of an inline system call relies on all of them.
+ */
+enum au_arch_vectors {
+	AU_VECTORS_SSE, /* xmm0-15 */
+	AU_VECTORS_AVX, /* ymm0-15, the upper halves where in use */
+	AU_VECTORS_XSAVEC, /* AVX-512 as well */
+};
+
+#define AU_VECTORS_SIZE 512
+/* Legacy area and header, then each with room for its alignment. */
+#define AU_VECTORS_SIZE_XSAVEC (576 + 256 + 64 + 512 + 1024 + 4 * 64)
+
+/* XCR0: SSE, AVX, and the three of AVX-512. x87 and AMX go untouched. */
+#define AU_XCR0_SSE    0x02
+#define AU_XCR0_AVX    0x04
+#define AU_XCR0_AVX512 0xe0
+
+extern unsigned int au_arch_vectors;
+extern unsigned int au_arch_vectors_size; /* bytes of stack they take */
+
+/* False if they cannot be kept: then nothing is patched. */
+static inline bool au_arch_vectors_init(void)
+{
+	unsigned int a, b, c, d, xcr0;
+
+	au_arch_vectors = AU_VECTORS_SSE;
+	au_arch_vectors_size = AU_VECTORS_SIZE;
+	if (!__get_cpuid(1, &a, &b, &c, &d))
+		return false;
+	if (!(c & bit_OSXSAVE))
+		return true;
+	__asm__("xgetbv" : "=a"(xcr0), "=d"(d) : "c"(0));
+	if (!(xcr0 & AU_XCR0_AVX))
+		return true;
+	au_arch_vectors = AU_VECTORS_AVX;
+	if (!(xcr0 & AU_XCR0_AVX512))
+		return true;
+	if (!__get_cpuid_count(13, 1, &a, &b, &c, &d) || !(a & 2))
+		return false; /* no xsavec */
+	au_arch_vectors = AU_VECTORS_XSAVEC;
+	au_arch_vectors_size = AU_VECTORS_SIZE_XSAVEC;
+	return true;
+}
 
 static inline void au_arch_set_vfork(void *fn)
 {

@@ -5,8 +5,9 @@
  * Runs once, in the first thread, before main. It makes no ring, no thread
  * and no descriptor.
  *
- * ANYURING_TRAP=auto|off|sud|seccomp chooses the trap; ANYURING_VERBOSE=1
- * says in one line which way in was taken.
+ * ANYURING_TRAP=auto|off|sud|seccomp chooses the trap; ANYURING_PATCH=0 leaves
+ * all inline calls to it; ANYURING_VERBOSE=1 says in one line which way in was
+ * taken.
  */
 #include "intercept/intercept.h"
 
@@ -34,11 +35,12 @@ static enum init_want init_wanted(void)
 	return !strcmp(v, "off") ? WANT_OFF : WANT_AUTO;
 }
 
-static void init_say(const char *way, const char *why)
+static void init_say(const char *way, const char *why, const char *more)
 {
 	const char *v = getenv("ANYURING_VERBOSE");
-	const char *part[] = { "anyuring: calls by symbol", way, " (", why,
-			       ")\n" };
+	const char *part[] = {
+		"anyuring: calls by symbol", way, " (", why, ")", more, "\n"
+	};
 	char line[256];
 	size_t at = 0;
 
@@ -50,30 +52,55 @@ static void init_say(const char *way, const char *why)
 	au_syscall(SYS_write, 2L, line, at);
 }
 
+/* The sites the trap is spared, once it is there for all the others. */
+static const char *init_patch(size_t sites, char text[64])
+{
+	static const char words[] = ", call sites patched: ";
+	char *p = text + sizeof(words) - 1;
+	size_t digits = 1;
+
+	if (!sites)
+		return "";
+	if (!au_patch_commit())
+		return ", not all call sites patched";
+	memcpy(text, words, sizeof(words));
+	for (size_t n = sites; n >= 10; n /= 10)
+		digits++;
+	p[digits] = '\0';
+	for (; digits; sites /= 10)
+		p[--digits] = (char)('0' + sites % 10);
+	return text;
+}
+
 __attribute__((constructor)) static void init_preload(void)
 {
 	enum init_want want = init_wanted();
 	struct au_scan scan;
+	char text[64];
+	size_t sites;
 
 	au_real_resolve();
 	pthread_atfork(NULL, NULL, au_forked);
 	if (want == WANT_OFF) {
-		init_say("", "ANYURING_TRAP=off");
+		init_say("", "ANYURING_TRAP=off", "");
 		return;
 	}
 	au_scan(&scan, false);
 	if (!scan.found) {
 		if (want == WANT_AUTO) {
-			init_say("", "no inline io_uring calls found");
+			init_say("", "no inline io_uring calls found", "");
 			return;
 		}
 		au_scan(&scan, true);
 		strcpy(scan.name, "forced by ANYURING_TRAP");
 	}
+	sites = au_patch_prepare(&scan);
 	if (want != WANT_SECCOMP && !au_trap_start(&scan, AU_TRAP_SUD))
-		init_say(", inline by syscall user dispatch", scan.name);
+		init_say(", inline by syscall user dispatch", scan.name,
+			 init_patch(sites, text));
 	else if (want != WANT_SUD && !au_trap_start(&scan, AU_TRAP_SECCOMP))
-		init_say(", inline by seccomp", scan.name);
+		init_say(", inline by seccomp", scan.name,
+			 init_patch(sites, text));
 	else
-		init_say(", inline calls are NOT caught", scan.name);
+		init_say(", inline calls are NOT caught", scan.name, "");
 }

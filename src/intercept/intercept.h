@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of the preload share: libc's own functions, the handling of
- * a call that may concern the engine, and the trap for inline calls.
+ * a call that may concern the engine, the trap for inline calls, and the
+ * patching of their sites.
  *
  * Everything here may run in any thread and inside the SIGSYS handler: no
  * allocation, no stdio, no lock. The engine is reached by include/anyuring.h
@@ -151,6 +152,9 @@ struct au_scan {
 void au_scan(struct au_scan *s, bool all);
 /* Does this machine code make io_uring calls inline? */
 bool au_scan_text(const void *text, size_t len);
+/* The next bytes of a system call instruction in [p, end), or NULL. */
+const unsigned char *au_scan_syscall(const unsigned char *p,
+				     const unsigned char *end);
 bool au_scan_own_text(const void *addr);
 
 /* ---- the trap ---- */
@@ -174,6 +178,18 @@ void au_trap_thread(void);
 /* sigaction(SIGSYS) as the application sees it. */
 void au_trap_sigaction(const struct sigaction *act, struct sigaction *old);
 int au_seccomp_install(const struct au_scan *s);
+/* SIGSYS handlers run so far. */
+extern unsigned long au_trap_count;
+
+/*
+ * Let inline call sites jump to the engine. Prepare makes the stubs, adds
+ * them to the texts the trap watches, and says for how many sites; commit,
+ * behind the trap's start, changes the program: false if not all of it.
+ */
+size_t au_patch_prepare(struct au_scan *s);
+bool au_patch_commit(void);
+/* A call by one of io_uring's numbers from a patched site. */
+long au_patch_call(long nr, const long a[6]);
 /* From now on every program this one starts gets the preload. */
 void au_exec_keep_preload(void);
 

@@ -51,8 +51,8 @@ static bool text_loads(const byte *start, const byte *at)
 	       (at[-2] == 0x45 || at[-2] == 0x04 || at[-2] == 0x44);
 }
 
-/* The next `syscall`; libc's memmem is slow on two bytes. */
-static const byte *text_syscall(const byte *p, const byte *end)
+/* libc's memmem is slow on two bytes. */
+const byte *au_scan_syscall(const byte *p, const byte *end)
 {
 	const __m128i first = _mm_set1_epi8((char)au_arch_insn[0]);
 	const __m128i second = _mm_set1_epi8((char)au_arch_insn[1]);
@@ -114,9 +114,9 @@ static bool text_goes_on(const byte *p, const byte *end)
 
 static bool text_has_wrapper(const byte *start, const byte *end)
 {
-	const byte *p = text_syscall(start, end);
+	const byte *p = au_scan_syscall(start, end);
 
-	for (; p; p = text_syscall(p + 1, end))
+	for (; p; p = au_scan_syscall(p + 1, end))
 		if (text_goes_on(p + 2, end) && text_moves_rax(start, p))
 			return true;
 	return false;
@@ -163,7 +163,7 @@ bool au_scan_text(const void *text, size_t len)
 
 	for (at = text_number(start, end); at; at = text_number(at + 1, end)) {
 		stop = end - at > TEXT_CLOSE ? at + TEXT_CLOSE : end;
-		if (text_loads_rax(start, at) && text_syscall(at + 4, stop))
+		if (text_loads_rax(start, at) && au_scan_syscall(at + 4, stop))
 			return true;
 		if (text_loads(start, at))
 			seen |= 1U << (at[0] - TEXT_NR_LOW);

@@ -10,6 +10,7 @@
  * arch_x86_64.h). Invariant: no call of the engine or of the handler traps,
  * for all of them leave from libc's text.
  */
+#include "base/atomic.h"
 #include "intercept/intercept.h"
 
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include "intercept/arch.h"
 
 int au_trap_mode = AU_TRAP_OFF;
+unsigned long au_trap_count;
 
 #if AU_ARCH_TRAP
 
@@ -228,6 +230,15 @@ static void trap_serve(ucontext_t *uc)
 	}
 }
 
+/* The first call after an inline fork tells the engine of it. */
+static void trap_note_fork(void)
+{
+	if (au_likely(!au_forked_raw))
+		return;
+	au_forked_raw = 0;
+	au_hooks_fork_child();
+}
+
 static void trap_sigsys(int sig, siginfo_t *info, void *ctx)
 {
 	int saved_errno = errno;
@@ -245,12 +256,21 @@ static void trap_sigsys(int sig, siginfo_t *info, void *ctx)
 		errno = saved_errno;
 		return;
 	}
-	if (au_unlikely(au_forked_raw)) {
-		au_forked_raw = 0;
-		au_hooks_fork_child();
-	}
+	(void)au_fetch_add(&au_trap_count, 1);
+	trap_note_fork();
 	trap_serve(ctx);
 	errno = saved_errno;
+}
+
+long au_patch_call(long nr, const long a[6])
+{
+	int saved_errno = errno;
+	long ret = -ENOSYS;
+
+	trap_note_fork();
+	au_call(nr, a, &ret);
+	errno = saved_errno;
+	return ret;
 }
 
 static long trap_dispatch_on(void)

@@ -205,7 +205,7 @@ static bool op_receives(const struct au_req *req)
 int au_msg_stabilise(struct au_req *req)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
-	bool receives = op_receives(req);
+	bool receives = op_receives(req), too_long;
 	size_t control;
 	struct au_net_msg *m;
 	struct msghdr hdr;
@@ -221,8 +221,9 @@ int au_msg_stabilise(struct au_req *req)
 	if ((req->flags & AU_REQ_F_BUFFER_SELECT) && hdr.msg_iovlen > 1)
 		return -EINVAL;
 	control = receives ? 0 : hdr.msg_controllen;
-	if (control > 1 << 20)
-		return -ENOBUFS;
+	too_long = control > 1 << 20;
+	if (too_long)
+		control = 0;
 	iov = au_iovec_copy(req, (uintptr_t)hdr.msg_iov,
 			    (uint32_t)hdr.msg_iovlen,
 			    sizeof(*m) + au_align_up(control, 16), &err);
@@ -259,6 +260,9 @@ int au_msg_stabilise(struct au_req *req)
 				      control))
 			return -EFAULT;
 	}
+	/* Bad vectors and addresses are told of before. */
+	if (too_long)
+		return -ENOBUFS;
 	sr->addr = (uintptr_t)&m->hdr;
 	return 0;
 }
@@ -266,11 +270,12 @@ int au_msg_stabilise(struct au_req *req)
 /* What recvmsg(2) writes into the header goes to the application's. */
 void au_msg_give_back(struct au_req *req, const struct au_net_msg *m)
 {
-	const struct msghdr *h = &m->hdr;
+	const struct msghdr *h;
 
-	/* Without a copy recvmsg(2) wrote there itself. */
+	/* Without a copy recvmsg(2) wrote there itself, and there is no `m`. */
 	if (!(req->flags & AU_REQ_F_STABLE))
 		return;
+	h = &m->hdr;
 	if (au_copy_to_user(m->user + offsetof(struct msghdr, msg_namelen),
 			    &h->msg_namelen, sizeof(h->msg_namelen)) ||
 	    au_copy_to_user(m->user + offsetof(struct msghdr, msg_controllen),
@@ -307,7 +312,7 @@ static size_t msg_left(const struct au_net_msg *m)
 
 static long sr_call(struct au_req *req, const struct au_sr *sr, uint32_t flags)
 {
-	void *buf = (char *)au_ptr(sr->addr) + sr->done;
+	void *buf = au_ptr(sr->addr + sr->done);
 	size_t len = sr->len - sr->done;
 
 	if (au_sr_is_msg(req, sr))
@@ -453,7 +458,7 @@ struct au_accept {
 	uint32_t flags; /* SOCK_* */
 	uint32_t file_index;
 	uint16_t ioprio; /* IORING_ACCEPT_* */
-	bool is_socket; /* seen to be one */
+	bool listens; /* seen to */
 };
 
 int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -467,7 +472,7 @@ int au_accept_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	a->flags = AU_READ_ONCE(sqe->accept_flags);
 	a->ioprio = AU_READ_ONCE(sqe->ioprio);
 	a->file_index = AU_READ_ONCE(sqe->file_index);
-	a->is_socket = false;
+	a->listens = false;
 	if (a->ioprio & ~(IORING_ACCEPT_MULTISHOT | IORING_ACCEPT_DONTWAIT |
 			  IORING_ACCEPT_POLL_FIRST))
 		return -EINVAL;
@@ -512,16 +517,16 @@ static void nonblocking_end(const struct nonblocking *nb)
 }
 
 /* Nothing to accept, or nothing that accepts? Asked once. */
-static int accept_wait(struct au_req *req, struct au_accept *a)
+static bool accept_waits(struct au_req *req, struct au_accept *a)
 {
-	int on = 0, r = 0;
+	int on = 0;
 	socklen_t len = sizeof(on);
 
-	if (!a->is_socket)
-		r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
-				    SO_ACCEPTCONN, &on, &len);
-	a->is_socket = true;
-	return r < 0 ? r : -EAGAIN;
+	if (!a->listens)
+		a->listens = au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET,
+					SO_ACCEPTCONN, &on, &len) >= 0 &&
+			     on;
+	return a->listens;
 }
 
 static int accept_call(struct au_req *req, struct au_accept *a)
@@ -531,8 +536,8 @@ static int accept_call(struct au_req *req, struct au_accept *a)
 	int ev = au_poll_now(req->fd, POLLIN), r;
 
 	/* Not listening, say: accept(2) knows the error. */
-	if (ev == 0)
-		return accept_wait(req, a);
+	if (ev == 0 && accept_waits(req, a))
+		return -EAGAIN;
 	nonblocking_begin(&nb, req->fd);
 	r = (int)au_syscall(SYS_accept4, req->fd, au_ptr(a->addr),
 			    au_ptr(a->addr_len), flags);
@@ -694,9 +699,11 @@ enum au_issue au_socket(struct au_req *req, unsigned int issue_flags)
 	int type = s->type | (s->file_index ? SOCK_CLOEXEC : 0);
 	int r = (int)au_syscall(SYS_socket, s->domain, type, s->protocol);
 
+	/* No room in the table breaks no chain, unlike for OPENAT. */
 	if (r >= 0 && s->file_index)
-		r = au_file_install_fd(req->ring, s->file_index, r);
-	au_req_set_res(req, r);
+		req->res = au_file_install_fd(req->ring, s->file_index, r);
+	else
+		au_req_set_res(req, r);
 	return AU_DONE;
 }
 

@@ -102,7 +102,11 @@ static enum au_issue open_issue(struct au_req *req)
 		how.flags |= O_CLOEXEC;
 	r = (int)au_syscall(SYS_openat2, o->dfd, req->async_data, &how,
 			    sizeof(how));
-	if (r == -ENOSYS && !how.resolve)
+	/*
+	 * Missing, or refused by a profile older than the call: openat(2)
+	 * gives the same, EPERM included should that be the file's.
+	 */
+	if ((r == -ENOSYS || r == -EPERM) && !how.resolve)
 		r = (int)au_syscall(SYS_openat, o->dfd, req->async_data,
 				    (int)how.flags, (mode_t)how.mode);
 	if (r >= 0 && o->file_index) {

@@ -23,8 +23,8 @@
 #include "core/issue.h"
 #include "core/ring.h"
 #include "ops/ops.h"
-#include "sys/nowait.h"
 #include "sys/poll.h"
+#include "sys/rw.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
 
@@ -269,7 +269,6 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 	struct iovec one, *iov = &one, rest[64];
 	uint64_t pos = rw->pos;
 	uint32_t nr = 1, skip = rw->done;
-	long sys = rw->kind & RW_WRITE ? SYS_pwritev2 : SYS_preadv2;
 
 	if (rw->kind & RW_VECTOR) {
 		iov = au_ptr(rw->addr);
@@ -287,7 +286,7 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			iov = rest;
 		}
 	} else {
-		one.iov_base = (char *)au_ptr(rw->addr) + rw->done;
+		one.iov_base = au_ptr(rw->addr + rw->done);
 		one.iov_len = rw->len - rw->done;
 	}
 	if (req->flags & AU_REQ_F_STREAM)
@@ -299,8 +298,8 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 		return au_syscall(rw->kind & RW_WRITE ? SYS_pwrite64 :
 							SYS_pread64,
 				  req->fd, one.iov_base, one.iov_len, pos);
-	return au_syscall(sys, req->fd, iov, nr, pos, pos >> 32,
-			  rw->rw_flags | flags);
+	return au_rw(rw->kind & RW_WRITE, req->fd, iov, nr, pos,
+		     rw->rw_flags | flags);
 }
 
 static inline uint8_t *rw_hint(struct au_req *req)
@@ -329,7 +328,11 @@ static au_cold uint8_t rw_learn(struct au_req *req, bool write)
 	uint8_t hint = AU_HINT_NOWAIT_REFUSED;
 
 	if (au_syscall(SYS_fstat, req->fd, &st) >= 0 && S_ISREG(st.st_mode)) {
-		if (fs_in_memory(req->fd))
+		/*
+		 * In gVisor no file takes the flag, and to wake a worker
+		 * costs ten times the read, which its kernel has buffered.
+		 */
+		if (fs_in_memory(req->fd) || !au_nowait_honest())
 			hint = AU_HINT_MEMORY;
 		else if (write && !(au_syscall(SYS_fcntl, req->fd, F_GETFL) &
 				    (O_DIRECT | O_DSYNC)))
@@ -410,6 +413,7 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 				uint8_t hint)
 {
 	bool write = rw->kind & RW_WRITE;
+	long res;
 	int ev;
 
 	if (req->flags & AU_REQ_F_NOWAIT)
@@ -422,8 +426,13 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	if (hint & (AU_HINT_MEMORY | AU_HINT_WRITE_INLINE))
 		return AU_PUNT;
 	/* An O_NONBLOCK file that knows no other way answers for itself. */
-	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK)
-		return rw_blocking(req, rw);
+	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK) {
+		if (au_nowait_honest())
+			return rw_blocking(req, rw);
+		/* In gVisor that is every stream; they are to wait. */
+		res = rw_call(req, rw, 0);
+		return res == -EAGAIN ? AU_RETRY : rw_done(req, rw, res);
+	}
 	ev = au_poll_now(req->fd, write ? POLLOUT : POLLIN);
 	return ev == 0 ? AU_RETRY : AU_PUNT;
 }
@@ -433,6 +442,29 @@ static bool rw_is_ring(const struct au_req *req)
 {
 	return !(req->flags & AU_REQ_F_NODE_FILE) &&
 	       au_ring_lookup_fast((unsigned int)req->fd);
+}
+
+static au_cold bool rw_is_socket(int fd)
+{
+	struct stat st;
+
+	return au_syscall(SYS_fstat, fd, &st) >= 0 && S_ISSOCK(st.st_mode);
+}
+
+/*
+ * An error found without a call; but a bad descriptor is told of first.
+ */
+static au_cold enum au_issue rw_bad_args(struct au_req *req, struct au_rw *rw,
+					 long err)
+{
+	long fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
+	bool wrong_way = (fl & O_ACCMODE) ==
+			 (rw->kind & RW_WRITE ? O_RDONLY : O_WRONLY);
+
+	/* Which way it is open is asked after buffers and before flags. */
+	if (fl < 0 || (fl & O_PATH) || (wrong_way && err == -EOPNOTSUPP))
+		err = -EBADF;
+	return rw_done(req, rw, err);
 }
 
 static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
@@ -448,12 +480,12 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 	if ((rw->kind & RW_FIXED) && !(req->flags & AU_REQ_F_NODE_BUF)) {
 		res = rw_check_fixed(req, rw);
 		if (au_unlikely(res < 0))
-			return rw_done(req, rw, res);
+			return rw_bad_args(req, rw, res);
 	}
 	if (au_unlikely(rw->rw_flags & RWF_NOWAIT))
 		au_req_set(req, AU_REQ_F_NOWAIT);
 	if (au_unlikely(rw->rw_flags & ~(uint32_t)RWF_KNOWN))
-		return rw_done(req, rw, -EOPNOTSUPP);
+		return rw_bad_args(req, rw, -EOPNOTSUPP);
 	/* Polling for completion is the ring's to ask for, not a request's. */
 	if (au_unlikely(rw->rw_flags & RWF_HIPRI))
 		return rw_done(req, rw, -EINVAL);
@@ -469,12 +501,7 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		goto out;
 	}
 again:
-	if (au_unlikely(rw->pos == UINT64_MAX ||
-			(req->flags & AU_REQ_F_STREAM)) &&
-	    au_unlikely(!au_nowait_honest()))
-		res = -EOPNOTSUPP;
-	else
-		res = rw_call(req, rw, RWF_NOWAIT);
+	res = rw_call(req, rw, RWF_NOWAIT);
 	if (au_likely(res > 0)) {
 		if (au_unlikely(rw_short(req, rw, res)))
 			goto again;
@@ -483,6 +510,9 @@ again:
 	switch (res) {
 	case -ESPIPE:
 		if (req->flags & AU_REQ_F_STREAM)
+			return rw_done(req, rw, res);
+		/* A socket, unlike a pipe, minds an offset. */
+		if (rw->pos && rw->pos != UINT64_MAX && rw_is_socket(req->fd))
 			return rw_done(req, rw, res);
 		au_req_set(req, AU_REQ_F_STREAM);
 		if (rw_is_ring(req))
@@ -549,15 +579,6 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	return AU_DONE;
 }
 
-/* No buffer; but a descriptor that is none is told of first. */
-static au_cold enum au_issue rw_no_buffer(struct au_req *req, struct au_rw *rw,
-					  long err)
-{
-	long r = au_syscall(SYS_fcntl, req->fd, F_GETFD);
-
-	return rw_done(req, rw, r < 0 ? r : err);
-}
-
 /* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
 static au_cold enum au_issue rw_select(struct au_req *req,
 				       unsigned int issue_flags)
@@ -572,7 +593,7 @@ static au_cold enum au_issue rw_select(struct au_req *req,
 		return rw_select_worker(req, rw);
 	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
 	if (r < 0)
-		return rw_no_buffer(req, rw, r);
+		return rw_bad_args(req, rw, r);
 	rw_use_buffer(rw, &sel);
 	out = rw_try(req, issue_flags);
 	/*
@@ -636,7 +657,7 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
 
 		if (res < 0)
-			return rw_no_buffer(req, rw, res);
+			return rw_bad_args(req, rw, res);
 		rw_use_buffer(rw, &sel);
 		res = multishot_read(req, rw);
 		if (res == -EAGAIN)
@@ -691,8 +712,7 @@ uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
 		iov[i].iov_base = au_ptr(rw->addr);
 		iov[i].iov_len = rw->len;
 	}
-	res = au_syscall(write ? SYS_pwritev2 : SYS_preadv2, reqs[0]->fd, iov,
-			 nr, first->pos, first->pos >> 32, flags);
+	res = au_rw(write, reqs[0]->fd, iov, nr, first->pos, flags);
 	while (done < nr && res >= (long)iov[done].iov_len) {
 		reqs[done]->res = (int)iov[done].iov_len;
 		res -= (long)iov[done].iov_len;

@@ -83,7 +83,7 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 		AU_OP_BUFFER_SELECT },
 	[IORING_OP_OPENAT2] = { au_openat2_prep, au_openat2,
 		AU_OP_BLOCKING },
-	[IORING_OP_EPOLL_CTL] = { au_epoll_ctl_prep, au_epoll_ctl, FILE },
+	[IORING_OP_EPOLL_CTL] = { au_epoll_ctl_prep, au_epoll_ctl, 0 },
 	[IORING_OP_SHUTDOWN] = { au_shutdown_prep, au_shutdown, FILE },
 	[IORING_OP_SOCKET] = { au_socket_prep, au_socket, 0 },
 	[IORING_OP_RENAMEAT] = { au_renameat_prep, au_renameat,

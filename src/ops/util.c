@@ -52,6 +52,22 @@ int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
 	return 0;
 }
 
+/* What the system call would say of it, were it asked. */
+static int iovec_check(const struct iovec *iov, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if ((ssize_t)iov[i].iov_len < 0)
+			return -EINVAL;
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		uintptr_t base = (uintptr_t)iov[i].iov_base;
+
+		if ((intptr_t)(base | (base + iov[i].iov_len)) < 0)
+			return -EFAULT;
+	}
+	return 0;
+}
+
 struct iovec *au_iovec_copy(struct au_req *req, uint64_t user, uint32_t nr,
 			    size_t head, int *err)
 {
@@ -65,5 +81,7 @@ struct iovec *au_iovec_copy(struct au_req *req, uint64_t user, uint32_t nr,
 	if (!data)
 		return NULL;
 	*err = au_copy_from_user(data + head, user, nr * sizeof(struct iovec));
+	if (*err >= 0)
+		*err = iovec_check((struct iovec *)(void *)(data + head), nr);
 	return *err < 0 ? NULL : (struct iovec *)(void *)(data + head);
 }

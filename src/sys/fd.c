@@ -2,6 +2,7 @@
 #include "sys/fd.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <linux/kcmp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -70,6 +71,26 @@ void au_fd_close_hidden(int fd)
 	if (fd < FD_HIDDEN_MAX)
 		au_fetch_and(&fd_hidden_bits[fd / 64], ~(1ULL << (fd % 64)));
 	(void)au_syscall(SYS_close, fd);
+}
+
+/* A sandbox without memfd_create may have a file without a name. */
+int au_fd_memory(const char *name)
+{
+	static const char *const folder[] = { "/dev/shm", "/tmp", "/var/tmp" };
+	int fd = (int)au_syscall(SYS_memfd_create, name, MFD_CLOEXEC);
+
+	if (fd != -ENOSYS && fd != -EPERM)
+		return au_fd_hide(fd);
+	for (size_t i = 0; i < AU_ARRAY_SIZE(folder); i++) {
+		int file = (int)au_syscall(SYS_openat, AT_FDCWD, folder[i],
+					   O_TMPFILE | O_RDWR | O_EXCL |
+						   O_CLOEXEC,
+					   0600);
+
+		if (file >= 0)
+			return au_fd_hide(file);
+	}
+	return fd;
 }
 
 int au_fd_identify(int fd, struct au_fd_id *id)

@@ -37,4 +37,7 @@ int au_fd_identify(int fd, struct au_fd_id *id) au_must_check;
 /* Do both name one open file? False also where that may not be asked. */
 bool au_fd_same(int a, int b);
 
+/* Memory that can be mapped by descriptor: a hidden one, of no size yet. */
+int au_fd_memory(const char *name) au_must_check;
+
 #endif

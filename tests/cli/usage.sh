@@ -30,8 +30,8 @@ wrong deny --errno
 wrong doctor --nosuch
 wrong doctor extra
 
-for args in --help -h help 'help run' 'help deny' 'help doctor' 'run --help' \
-	'deny --help' 'doctor --help' 'run --verbose --help'; do
+for args in --help -h help 'help run' 'help deny' 'help doctor' 'help bench' 'run --help' \
+	'deny --help' 'doctor --help' 'bench --help' 'run --verbose --help'; do
 	# shellcheck disable=SC2086
 	expect 0 "$ANYURING" $args
 	says out 'usage: anyuring'

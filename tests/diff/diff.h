@@ -134,6 +134,7 @@ void ring_open(struct diff *d, struct ring *r, unsigned int entries,
 void ring_open_params(struct diff *d, struct ring *r, unsigned int entries,
 		      struct io_uring_params *p);
 void ring_close(struct ring *r);
+void ring_close_quiet(struct ring *r);
 
 /* The next SQE, filled in; user_data is 1, 2, ... unless changed. */
 struct io_uring_sqe *ring_sqe(struct ring *r, uint8_t op, int fd,

@@ -40,6 +40,10 @@ static struct {
 	uint32_t nr_parked;
 	bool path_busy[NR_PATHS];
 	uint8_t nr_rings;
+	/*
+	 * This step drains; or one has: then the kernel makes the next ones
+	 * wait as well, and none of them may be one that waits for long.
+	 */
 	bool drains, drained;
 } g;
 
@@ -277,7 +281,9 @@ static bool chan_recv(int c)
 			     chance(10) ? MSG_PEEK :
 			     chance(10) ? MSG_TRUNC :
 					  0;
-		q->ioprio = chance(10) ? IORING_RECVSEND_POLL_FIRST : 0;
+		/* Behind an async one the kernel says EAGAIN to that. */
+		if (chance(10) && g.nr_sqes == 1)
+			q->ioprio = IORING_RECVSEND_POLL_FIRST;
 		if (q->opflags == MSG_DONTWAIT)
 			waits = false;
 	} else if (how == 3) {
@@ -322,7 +328,7 @@ static void link_timeout(void)
 		return;
 	/* The one before waits; this ends it, and its place in the model. */
 	q = add(IORING_OP_LINK_TIMEOUT);
-	q->addr = arg(ARG_TIME, chance(90) ? 2000000 : 0);
+	q->addr = arg(ARG_TIME, 2000000);
 	q->len = 1;
 	if (chance(5))
 		q->off = arg(ARG_NUM, 1);
@@ -355,7 +361,7 @@ static void chain_chan(uint32_t n)
 			chan_send(c);
 			continue;
 		}
-		if (!g.drains && chan_recv(c))
+		if (!(g.drains || g.drained) && chan_recv(c))
 			continue;
 		if (g.nr_parked > before && chance(30))
 			link_timeout();
@@ -475,7 +481,7 @@ static void chain_timeout(uint32_t n)
 			g.step->expect += (uint32_t)q->off.val - 1;
 		}
 	}
-	if (chance(25) && room() && !g.drains && g.step->n &&
+	if (chance(25) && room() && !g.drains && !g.drained && g.step->n &&
 	    g.nr_parked < 30) {
 		q = add(IORING_OP_TIMEOUT);
 		q->len = 1;
@@ -596,7 +602,7 @@ static void chain_connect(void)
 		g.accept_ud = 0;
 		return;
 	}
-	if (g.accept_ud || g.drains)
+	if (g.accept_ud || g.drains || g.drained)
 		return;
 	q = add(IORING_OP_ACCEPT);
 	q->fd = arg(ARG_OBJ, OBJ_LISTENER);

@@ -450,6 +450,8 @@ static void settle(const struct step *s, const struct outcome *known)
 {
 	uint32_t want = known ? known->got[w.step] : s->expect;
 	uint32_t got = reap();
+	bool threads = w.rings[s->ring].made &&
+		       (w.rings[s->ring].flags & IORING_SETUP_SQPOLL);
 
 	for (int silent = 0; got < want || silent < 1;) {
 		uint32_t n = turn(s->ring, got < want ? (known ? 100 : 12) : 0);
@@ -459,9 +461,10 @@ static void settle(const struct step *s, const struct outcome *known)
 		if (silent >= (known ? 4 : 3))
 			break;
 	}
-	/* A CQE of the kernel's thread is seen before its chain goes on. */
-	if (w.rings[s->ring].made &&
-	    (w.rings[s->ring].flags & IORING_SETUP_SQPOLL))
+	for (uint32_t i = 0; i < s->n; i++)
+		threads |= s->sqes[i].flags & IOSQE_ASYNC;
+	/* Threads may not yet have parked what is to wait. */
+	if (threads)
 		usleep(3000);
 	w.out->got[w.step] = got;
 	close_opened();
