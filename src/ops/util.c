@@ -10,6 +10,9 @@
 
 void *au_async_data_alloc(struct au_req *req, size_t size)
 {
+	/* What a failed attempt to copy has left. */
+	if (au_unlikely(req->flags & AU_REQ_F_NEED_CLEANUP))
+		au_async_data_free(req);
 	req->async_data = malloc(size);
 	if (req->async_data)
 		au_req_set(req, AU_REQ_F_NEED_CLEANUP);

@@ -183,8 +183,11 @@ static void sqe_garbage(struct st_rng *r, struct st_ring *ring,
 	if (sqe->opcode == IORING_OP_MADVISE && sqe->fadvise_advice > 25)
 		sqe->fadvise_advice = 4;
 	/* madvise(2) on what is not the scratch memory is the test's end. */
-	if (sqe->opcode == IORING_OP_MADVISE)
-		sqe->addr = (uintptr_t)scratch, sqe->len %= SCRATCH;
+	if (sqe->opcode == IORING_OP_MADVISE) {
+		sqe->addr = (uintptr_t)scratch;
+		sqe->len %= SCRATCH;
+		sqe->off = 0; /* a length as well */
+	}
 	/* Shared with what runs this program: no such file is closed. */
 	if (sqe->fd >= 0 && sqe->fd < 3)
 		sqe->fd = -1;

@@ -109,7 +109,7 @@ static void accepted(int fd)
 static void completed(const struct io_uring_cqe *cqe)
 {
 	uint32_t i = (uint32_t)cqe->user_data;
-	struct conn *c = &conns[i];
+	struct conn *c;
 
 	if (i == IGNORED)
 		return;
@@ -117,7 +117,9 @@ static void completed(const struct io_uring_cqe *cqe)
 		accepted(cqe->res);
 		return;
 	}
-	ST_CHECK(i < NR_CONNS && c->state != FREE);
+	ST_CHECK(i < NR_CONNS);
+	c = &conns[i];
+	ST_CHECK(c->state != FREE);
 	if (cqe->res <= 0 || c->gone) {
 		conn_close(c);
 		return;
