@@ -48,9 +48,6 @@ struct au_poller {
 	struct au_slist again; /* parked, but to be issued without an event */
 };
 
-/* Every close of the process is reported: set by the preload. */
-extern bool au_poller_trusts_close;
-
 #define AU_POLLER_EVENTS 64 /* taken at a time */
 
 void au_poller_init(struct au_poller *p);

@@ -10,6 +10,7 @@
  * arch_x86_64.h). Invariant: no call of the engine or of the handler traps,
  * for all of them leave from libc's text.
  */
+#include "base/atomic.h"
 #include "intercept/intercept.h"
 
 #include <sched.h>
@@ -255,7 +256,7 @@ static void trap_sigsys(int sig, siginfo_t *info, void *ctx)
 		errno = saved_errno;
 		return;
 	}
-	au_fetch_add(&au_trap_count, 1);
+	(void)au_fetch_add(&au_trap_count, 1);
 	trap_note_fork();
 	trap_serve(ctx);
 	errno = saved_errno;

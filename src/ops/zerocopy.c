@@ -16,8 +16,8 @@
 #define MSG_ZEROCOPY 0x4000000
 #endif
 
-#define ZC_FLAGS                                                      \
-	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF |    \
+#define ZC_FLAGS                                                  \
+	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF | \
 	 IORING_SEND_ZC_REPORT_USAGE | IORING_SEND_VECTORIZED)
 
 static int zc_prep(struct au_req *req, const struct io_uring_sqe *sqe)

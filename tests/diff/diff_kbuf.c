@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "diff.h"
 
-#define BUFS 8
+#define BUFS    8
 #define BUF_LEN 16
 
 struct group {
@@ -44,7 +44,8 @@ static void group_add(struct group *g, int from, int nr)
 		struct io_uring_buf *b =
 			&g->br->bufs[(g->tail + i) & (BUFS - 1)];
 
-		b->addr = (uintptr_t)g->bufs + (unsigned int)(from + i) * BUF_LEN;
+		b->addr =
+			(uintptr_t)g->bufs + (unsigned int)(from + i) * BUF_LEN;
 		b->len = BUF_LEN;
 		b->bid = (uint16_t)(from + i);
 	}
@@ -72,8 +73,8 @@ static struct io_uring_sqe *select_sqe(struct ring *r, uint8_t op, int fd,
 
 static void provide(struct ring *r, void *bufs, int nr, uint64_t bid)
 {
-	struct io_uring_sqe *s = ring_sqe(r, IORING_OP_PROVIDE_BUFFERS, nr,
-					  bufs, BUF_LEN, bid);
+	struct io_uring_sqe *s =
+		ring_sqe(r, IORING_OP_PROVIDE_BUFFERS, nr, bufs, BUF_LEN, bid);
 
 	s->buf_group = 1;
 	ring_run(r, 1, RING_ORDER);
@@ -140,8 +141,9 @@ static void registers(struct diff *d)
 		/* The largest does not fit the page. */
 		diff_res(d, reg(&r, IORING_REGISTER_PBUF_RING, &br, 1),
 			 "%u entries", entries[i]);
-		diff_res(d, reg(&r, IORING_UNREGISTER_PBUF_RING,
-				&(struct io_uring_buf_reg){ .bgid = 1 }, 1),
+		diff_res(d,
+			 reg(&r, IORING_UNREGISTER_PBUF_RING,
+			     &(struct io_uring_buf_reg){ .bgid = 1 }, 1),
 			 "unregister");
 	}
 	br.ring_entries = 4;
@@ -166,7 +168,8 @@ static void registers(struct diff *d)
 
 static void mapped(struct diff *d)
 {
-	struct io_uring_buf_reg br = { .ring_entries = BUFS, .bgid = 3,
+	struct io_uring_buf_reg br = { .ring_entries = BUFS,
+				       .bgid = 3,
 				       .flags = IOU_PBUF_RING_MMAP };
 	int fd = diff_file(d, "f", 26);
 	static char buf[BUF_LEN];

@@ -85,9 +85,10 @@ static void data_defer(struct diff *d)
 static void files(struct diff *d)
 {
 	int fd = diff_file(d, "f", 26), slots[3] = { -1, -1, -1 };
-	static const uint32_t index[] = { 1, IORING_FILE_INDEX_ALLOC, 9, 0,
-					  IORING_FILE_INDEX_ALLOC,
-					  IORING_FILE_INDEX_ALLOC };
+	static const uint32_t index[] = {
+		1, IORING_FILE_INDEX_ALLOC, 9,
+		0, IORING_FILE_INDEX_ALLOC, IORING_FILE_INDEX_ALLOC
+	};
 	struct io_uring_sqe *s;
 	struct ring r, t;
 	char buf[8] = "";
@@ -124,23 +125,28 @@ static void files(struct diff *d)
 
 static void without_ring(struct diff *d)
 {
-	struct io_uring_sqe s = { .opcode = IORING_OP_MSG_RING, .len = 3,
+	struct io_uring_sqe s = { .opcode = IORING_OP_MSG_RING,
+				  .len = 3,
 				  .off = 0x33 };
 	struct ring t;
 
 	ring_open(d, &t, 4, 0);
 	s.fd = t.fd;
-	diff_res(d, d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 1),
+	diff_res(d,
+		 d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 1),
 		 "sync");
 	arrived(&t);
 	s.flags = IOSQE_IO_LINK;
-	diff_res(d, d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 1),
+	diff_res(d,
+		 d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 1),
 		 "flags");
 	s.flags = 0;
 	s.addr = IORING_MSG_SEND_FD;
-	diff_res(d, d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 1),
+	diff_res(d,
+		 d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 1),
 		 "a file");
-	diff_res(d, d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 2),
+	diff_res(d,
+		 d->be->reg(UINT32_MAX, IORING_REGISTER_SEND_MSG_RING, &s, 2),
 		 "two");
 	ring_close(&t);
 }
@@ -240,8 +246,8 @@ static void regions(struct diff *d)
 	struct io_uring_mem_region_reg m = { .region_uptr = (uintptr_t)&desc };
 	struct io_uring_reg_wait *w;
 	struct ring r;
-	static const uint64_t offsets[] = { 0, 64, 4032, 4040, 4096,
-					    UINT64_MAX - 7 };
+	static const uint64_t offsets[] = { 0,    64,   4032,
+					    4040, 4096, UINT64_MAX - 7 };
 
 	ring_open(d, &r, 4, 0);
 	m.flags = IORING_MEM_REGION_REG_WAIT_ARG;

@@ -33,8 +33,7 @@ static void paths(struct diff *d)
 		AT_EMPTY_PATH;
 	ring_run(&r, 1, RING_ORDER);
 	/* The descriptor is the directory of the link itself. */
-	ring_sqe(&r, IORING_OP_SYMLINKAT, AT_FDCWD, "what", 0,
-		 (uintptr_t) "s");
+	ring_sqe(&r, IORING_OP_SYMLINKAT, AT_FDCWD, "what", 0, (uintptr_t) "s");
 	ring_run(&r, 1, RING_ORDER);
 	two_paths(&r, IORING_OP_RENAMEAT, AT_FDCWD, "s", AT_FDCWD, "t");
 	ring_run(&r, 1, RING_ORDER);
@@ -56,16 +55,32 @@ static void paths(struct diff *d)
 static void unused_fields(struct diff *d)
 {
 	static const uint8_t ops[] = {
-		IORING_OP_RENAMEAT, IORING_OP_UNLINKAT, IORING_OP_MKDIRAT,
-		IORING_OP_SYMLINKAT, IORING_OP_LINKAT, IORING_OP_FTRUNCATE,
-		IORING_OP_FSETXATTR, IORING_OP_SETXATTR, IORING_OP_FGETXATTR,
-		IORING_OP_GETXATTR, IORING_OP_SPLICE, IORING_OP_TEE,
-		IORING_OP_BIND, IORING_OP_LISTEN, IORING_OP_FIXED_FD_INSTALL,
-		IORING_OP_PIPE, IORING_OP_PROVIDE_BUFFERS,
-		IORING_OP_REMOVE_BUFFERS, IORING_OP_MSG_RING,
-		IORING_OP_WAITID, IORING_OP_FUTEX_WAIT, IORING_OP_FUTEX_WAKE,
-		IORING_OP_FUTEX_WAITV, IORING_OP_EPOLL_WAIT,
-		IORING_OP_READ_MULTISHOT, IORING_OP_SEND_ZC,
+		IORING_OP_RENAMEAT,
+		IORING_OP_UNLINKAT,
+		IORING_OP_MKDIRAT,
+		IORING_OP_SYMLINKAT,
+		IORING_OP_LINKAT,
+		IORING_OP_FTRUNCATE,
+		IORING_OP_FSETXATTR,
+		IORING_OP_SETXATTR,
+		IORING_OP_FGETXATTR,
+		IORING_OP_GETXATTR,
+		IORING_OP_SPLICE,
+		IORING_OP_TEE,
+		IORING_OP_BIND,
+		IORING_OP_LISTEN,
+		IORING_OP_FIXED_FD_INSTALL,
+		IORING_OP_PIPE,
+		IORING_OP_PROVIDE_BUFFERS,
+		IORING_OP_REMOVE_BUFFERS,
+		IORING_OP_MSG_RING,
+		IORING_OP_WAITID,
+		IORING_OP_FUTEX_WAIT,
+		IORING_OP_FUTEX_WAKE,
+		IORING_OP_FUTEX_WAITV,
+		IORING_OP_EPOLL_WAIT,
+		IORING_OP_READ_MULTISHOT,
+		IORING_OP_SEND_ZC,
 		IORING_OP_READV_FIXED,
 		IORING_OP_WRITEV_FIXED,
 	};
@@ -267,8 +282,9 @@ static void pipes(struct diff *d)
 	ring_run(&r, 1, RING_ORDER);
 	ring_sqe(&r, IORING_OP_PIPE, 0, fds, 0, 0)->file_index = 1;
 	ring_run(&r, 1, RING_ORDER);
-	diff_must(d, d->be->reg((unsigned int)r.fd, IORING_REGISTER_FILES,
-				slots, 4),
+	diff_must(d,
+		  d->be->reg((unsigned int)r.fd, IORING_REGISTER_FILES, slots,
+			     4),
 		  "files");
 	for (uint32_t i = 0; i < 4; i++) {
 		static const uint32_t index[] = { 1, 4, IORING_FILE_INDEX_ALLOC,

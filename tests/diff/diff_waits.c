@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "diff.h"
 
-#define U32 2 /* FUTEX2_SIZE_U32 */
+#define U32     2 /* FUTEX2_SIZE_U32 */
 #define PRIVATE 128 /* FUTEX2_PRIVATE */
 
 static uint32_t words[3];
@@ -212,8 +212,8 @@ static struct io_uring_sqe *command(struct ring *r, int fd, uint32_t op,
 				    uint32_t level, uint32_t name, void *val,
 				    uint32_t len)
 {
-	struct io_uring_sqe *s = ring_sqe(r, IORING_OP_URING_CMD, fd, NULL, 0,
-					  op);
+	struct io_uring_sqe *s =
+		ring_sqe(r, IORING_OP_URING_CMD, fd, NULL, 0, op);
 
 	s->level = level;
 	s->optname = name;

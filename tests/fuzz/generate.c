@@ -281,7 +281,9 @@ static bool chan_recv(int c)
 			     chance(10) ? MSG_PEEK :
 			     chance(10) ? MSG_TRUNC :
 					  0;
-		q->ioprio = chance(10) ? IORING_RECVSEND_POLL_FIRST : 0;
+		/* Behind an async one the kernel says EAGAIN to that. */
+		if (chance(10) && g.nr_sqes == 1)
+			q->ioprio = IORING_RECVSEND_POLL_FIRST;
 		if (q->opflags == MSG_DONTWAIT)
 			waits = false;
 	} else if (how == 3) {

@@ -57,6 +57,7 @@ static void step(struct st_rng *r)
 	uint64_t ns = st_one_in(r, 8) ? 1000000000000ULL :
 					st_below(r, 3000000);
 	struct io_uring_sqe *sqe;
+	uint64_t due_ns;
 
 	if (!timers[i].armed) {
 		timers[i].ts = (struct au_timespec){
@@ -76,8 +77,9 @@ static void step(struct st_rng *r)
 		timers[i].ts = (struct au_timespec){ .tv_nsec = (long long)
 							     (ns % 3000000) };
 		/* It may also fire at its old time, before it is moved. */
-		if (st_now_ns() + ns % 3000000 < timers[i].due_ns)
-			timers[i].due_ns = st_now_ns() + ns % 3000000;
+		due_ns = st_now_ns() + ns % 3000000;
+		if (due_ns < timers[i].due_ns)
+			timers[i].due_ns = due_ns;
 		sqe = st_prep(&ring, IORING_OP_TIMEOUT_REMOVE, -1,
 			      (void *)(uintptr_t)timers[i].user_data, 0,
 			      (uintptr_t)&timers[i].ts, OWN);
