@@ -399,9 +399,9 @@ enum au_issue au_sr_issue(struct au_req *req)
 	long res;
 
 	if (au_unlikely(sr->flags & IORING_RECVSEND_POLL_FIRST)) {
-		/* Not worth a try before the socket says so. */
+		/* Not worth a try before the socket says so; DONTWAIT: none. */
 		sr->flags &= (uint16_t)~IORING_RECVSEND_POLL_FIRST;
-		if (!(req->flags & AU_REQ_F_NOWAIT) &&
+		if ((req->flags & AU_REQ_F_NOWAIT) ||
 		    au_poll_now(req->fd, receives ? POLLIN : POLLOUT) == 0)
 			return AU_RETRY;
 	}
