@@ -93,6 +93,8 @@ int cli_filter_install(uint32_t action)
 
 int cli_filter_action_avail(uint32_t action)
 {
-	return (int)au_syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0,
-			       &action);
+	long r = au_syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
+
+	/* gVisor has filters but not the question: trying tells. */
+	return r == -EINVAL ? 0 : (int)r;
 }

@@ -34,18 +34,60 @@ static void cqe_overflow(struct au_ring *ring, uint64_t user_data, int32_t res,
 		au_fetch_or(&ring->shared->sq_flags, IORING_SQ_CQ_OVERFLOW);
 }
 
+/* False unless `nr` more slots are free. */
+static bool cq_has_room(struct au_ring *ring, uint32_t nr)
+{
+	if (ring->cq_tail + nr - ring->cq_head_seen <= ring->cq_entries)
+		return true;
+	/* pairs with the application's release of the head */
+	ring->cq_head_seen = au_load_acquire(&ring->shared->cq_head);
+	return ring->cq_tail + nr - ring->cq_head_seen <= ring->cq_entries;
+}
+
+/*
+ * CQE_MIXED: a 32-byte CQE takes two slots, which must not wrap: a filler takes
+ * a last one left alone.
+ */
+static bool cqe_write_wide(struct au_ring *ring, uint64_t user_data,
+			   int32_t res, uint32_t flags, const uint64_t *extra)
+{
+	struct io_uring_cqe *cqe;
+
+	if ((ring->cq_tail & ring->cq_mask) == ring->cq_mask) {
+		if (!cq_has_room(ring, 1))
+			return false;
+		cqe = &ring->cqes[ring->cq_tail++ & ring->cq_mask];
+		cqe->user_data = 0;
+		cqe->res = 0;
+		cqe->flags = IORING_CQE_F_SKIP;
+	}
+	if (!cq_has_room(ring, 2))
+		return false;
+	cqe = &ring->cqes[ring->cq_tail & ring->cq_mask];
+	ring->cq_tail += 2;
+	cqe->user_data = user_data;
+	cqe->res = res;
+	cqe->flags = flags;
+	cqe->big_cqe[0] = extra[0];
+	cqe->big_cqe[1] = extra[1];
+	return true;
+}
+
+static bool cq_mixed(const struct au_ring *ring)
+{
+	return ring->setup_flags & IORING_SETUP_CQE_MIXED;
+}
+
 /* False if the CQ is full. */
 static bool cqe_write(struct au_ring *ring, uint64_t user_data, int32_t res,
 		      uint32_t flags, const uint64_t *extra)
 {
 	struct io_uring_cqe *cqe;
 
-	if (ring->cq_tail - ring->cq_head_seen >= ring->cq_entries) {
-		/* pairs with the application's release of the head */
-		ring->cq_head_seen = au_load_acquire(&ring->shared->cq_head);
-		if (ring->cq_tail - ring->cq_head_seen >= ring->cq_entries)
-			return false;
-	}
+	if (au_unlikely(extra && cq_mixed(ring)))
+		return cqe_write_wide(ring, user_data, res, flags, extra);
+	if (!cq_has_room(ring, 1))
+		return false;
 	cqe = &ring->cqes[(ring->cq_tail++ & ring->cq_mask) << ring->cqe_shift];
 	cqe->user_data = user_data;
 	cqe->res = res;
@@ -71,7 +113,10 @@ void au_cq_flush_overflow(struct au_ring *ring)
 		struct au_overflow *o = au_container_of(
 			ring->overflow.head, struct au_overflow, node);
 
-		if (!cqe_write(ring, o->user_data, o->res, o->flags, o->extra))
+		bool wide = !cq_mixed(ring) || (o->flags & IORING_CQE_F_32);
+
+		if (!cqe_write(ring, o->user_data, o->res, o->flags,
+			       wide ? o->extra : NULL))
 			return;
 		au_slist_pop(&ring->overflow);
 		free(o);

@@ -90,7 +90,8 @@ static int enter_wait(struct au_ring *ring, unsigned int min_complete,
 
 	/* Most often all there is to wait for was done by submitting. */
 	if (au_likely(!(flags & IORING_ENTER_EXT_ARG) && !ring->pending.nr &&
-		      !ring->nr_overflow && au_cq_ready(ring) >= min_complete))
+		      au_mpscq_empty(&ring->done) && !ring->nr_overflow &&
+		      au_cq_ready(ring) >= min_complete))
 		return 0;
 	if (flags & IORING_ENTER_EXT_ARG) {
 		r = flags & IORING_ENTER_EXT_ARG_REG ?

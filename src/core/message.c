@@ -43,6 +43,9 @@ int au_message_post(struct au_ring *held, struct au_ring *target,
 {
 	if (AU_READ_ONCE(target->disabled))
 		return -EBADFD;
+	/* The sender's flags do not make this CQE a wide one. */
+	if (target->setup_flags & IORING_SETUP_CQE_MIXED)
+		flags &= ~IORING_CQE_F_32;
 	if (au_ring_defer(target))
 		return message_send(target, user_data, res, flags);
 	if (held == target) {

@@ -38,6 +38,7 @@ struct au_watch {
 
 struct au_poller {
 	int epfd, wakefd; /* -1 until first needed; hidden */
+	bool sleeper; /* a thread is in epoll_wait(2), whatever it has missed */
 	uint32_t nr_waiters;
 	uint32_t nr_watches; /* registered */
 	uint32_t watches_max;
@@ -46,9 +47,6 @@ struct au_poller {
 	struct au_list orphans; /* closed by the program, still waited on */
 	struct au_slist again; /* parked, but to be issued without an event */
 };
-
-/* Every close of the process is reported: set by the preload. */
-extern bool au_poller_trusts_close;
 
 #define AU_POLLER_EVENTS 64 /* taken at a time */
 

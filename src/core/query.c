@@ -11,7 +11,7 @@
 #include "sys/uaccess.h"
 
 #define QUERY_ENTRIES_MAX 1000 /* a chain may be a circle */
-#define QUERY_SIZE_MAX 256
+#define QUERY_SIZE_MAX    256
 
 struct query_hdr {
 	uint64_t next, data;

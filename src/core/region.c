@@ -31,7 +31,8 @@ static int region_check(const struct io_uring_region_desc *d)
 	return 0;
 }
 
-static int region_user(struct au_region *g, const struct io_uring_region_desc *d)
+static int region_user(struct au_region *g,
+		       const struct io_uring_region_desc *d)
 {
 	if (au_user_writable(d->user_addr, d->size))
 		return -EFAULT;
@@ -109,8 +110,7 @@ int au_region_wait(const struct au_ring *ring, uint64_t offset,
 	uint64_t end;
 
 	if (!g->ptr || !g->holds_waits || offset % sizeof(long) ||
-	    __builtin_add_overflow(offset, sizeof(*out), &end) ||
-	    end > g->size)
+	    __builtin_add_overflow(offset, sizeof(*out), &end) || end > g->size)
 		return -EFAULT;
 	return au_copy_from_user(out, (uintptr_t)g->ptr + offset, sizeof(*out));
 }

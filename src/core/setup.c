@@ -28,6 +28,8 @@ static int setup_check_flags(const struct io_uring_params *p)
 	if ((f & IORING_SETUP_REGISTERED_FD_ONLY) &&
 	    !(f & IORING_SETUP_NO_MMAP))
 		return -EINVAL;
+	if ((f & IORING_SETUP_CQE32) && (f & IORING_SETUP_CQE_MIXED))
+		return -EINVAL;
 	if ((f & IORING_SETUP_HYBRID_IOPOLL) && !(f & IORING_SETUP_IOPOLL))
 		return -EINVAL;
 	if ((f & IORING_SETUP_SQPOLL) &&
@@ -105,6 +107,9 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 	r = setup_check_flags(&p);
 	if (r >= 0)
 		r = setup_sizes(entries, &p);
+	/* A wide CQE takes two slots. */
+	if (r >= 0 && (p.flags & IORING_SETUP_CQE_MIXED) && p.cq_entries < 2)
+		r = -EOVERFLOW;
 	if (r < 0)
 		return r;
 	/* Asked before the ring has a number, refused after its memory was. */

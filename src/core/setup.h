@@ -5,7 +5,7 @@
 
 #include "uapi/io_uring.h"
 
-#define AU_SETUP_FLAGS                                                          \
+#define AU_SETUP_FLAGS                                                       \
 	(IORING_SETUP_IOPOLL | IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF |   \
 	 IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_ATTACH_WQ | \
 	 IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL |                 \
@@ -13,10 +13,11 @@
 	 IORING_SETUP_SQE128 | IORING_SETUP_CQE32 |                          \
 	 IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |           \
 	 IORING_SETUP_NO_MMAP | IORING_SETUP_REGISTERED_FD_ONLY |            \
-	 IORING_SETUP_NO_SQARRAY | IORING_SETUP_HYBRID_IOPOLL)
+	 IORING_SETUP_NO_SQARRAY | IORING_SETUP_HYBRID_IOPOLL |              \
+	 IORING_SETUP_CQE_MIXED)
 
 /* Each bit is a promise kept somewhere in this tree. */
-#define AU_SETUP_FEATURES                                           \
+#define AU_SETUP_FEATURES                                        \
 	(IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |          \
 	 IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_RW_CUR_POS |    \
 	 IORING_FEAT_CUR_PERSONALITY | IORING_FEAT_FAST_POLL |   \
@@ -26,14 +27,15 @@
 	 IORING_FEAT_LINKED_FILE | IORING_FEAT_REG_REG_RING |    \
 	 IORING_FEAT_MIN_TIMEOUT | IORING_FEAT_RECVSEND_BUNDLE)
 
-#define AU_ENTER_FLAGS                                        \
-	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP | \
-	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |     \
-	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER |   \
+#define AU_ENTER_FLAGS                                           \
+	(IORING_ENTER_GETEVENTS | IORING_ENTER_SQ_WAKEUP |       \
+	 IORING_ENTER_SQ_WAIT | IORING_ENTER_EXT_ARG |           \
+	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER | \
 	 IORING_ENTER_EXT_ARG_REG)
 
-#define AU_SQE_COMMON_FLAGS (IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK)
-#define AU_SQE_FLAGS                                            \
+#define AU_SQE_COMMON_FLAGS \
+	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK)
+#define AU_SQE_FLAGS                                                  \
 	(AU_SQE_COMMON_FLAGS | IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | \
 	 IOSQE_CQE_SKIP_SUCCESS | IOSQE_ASYNC)
 

@@ -77,7 +77,7 @@ static void sqpoll_sleep(struct au_sqpoll *sp)
 	au_fetch_or(&ring->shared->sq_flags, IORING_SQ_NEED_WAKEUP);
 	/* pairs with the application's fence between tail and flags */
 	au_fence_full();
-	/* What a disabled ring has ready is not for now. */
+	/* A disabled ring takes no SQE; enabling it wakes. */
 	if ((ring->disabled || !au_sq_ready(ring)) && !sp->stop)
 		(void)au_ring_sleep(ring, sqpoll_deadline(ring), NULL);
 	au_fetch_and(&ring->shared->sq_flags, ~IORING_SQ_NEED_WAKEUP);

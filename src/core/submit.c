@@ -133,6 +133,9 @@ static inline int req_init(struct au_ring *ring, struct au_req *req,
 		if (r < 0)
 			return r;
 	}
+	if (au_unlikely(ring->restrictions.active) &&
+	    !au_restrict_sqe(ring, req->opcode, (uint8_t)req->flags))
+		return -EACCES;
 	if (au_unlikely(ring->drain_active || ring->drain_next))
 		req_init_drain(ring, req);
 	if (au_unlikely(head.ioprio) && !(op->traits & AU_OP_IOPRIO))

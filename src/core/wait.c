@@ -39,11 +39,13 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	}
 	ring->has_leader = true;
 	au_cq_update_notify(ring);
+	ring->poller.sleeper = true;
 	au_unlock(&ring->lock);
 	r = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
 			     deadline_ns, sigmask);
 	au_ring_lock(ring);
 	au_store_relaxed(&ring->asleep, 0);
+	ring->poller.sleeper = false;
 	ring->has_leader = ring->sqpoll;
 	if (ring->nr_followers) {
 		au_fetch_add(&ring->cq_seq, 1);

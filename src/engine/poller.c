@@ -2,9 +2,8 @@
 /*
  * Watches are found by descriptor number. A number can come to mean another
  * file behind our back; the kernel then has dropped the registration, and
- * EPOLL_CTL_MOD says ENOENT. While the process tells us of every close (the
- * preload does) that question is not asked; otherwise it is, at each arming of
- * a watch nobody waited on.
+ * EPOLL_CTL_MOD says ENOENT. That question is asked at each arming of a watch
+ * nobody waited on: not every close is reported (fclose(3) closes within libc).
  */
 #include "core/poller.h"
 
@@ -22,8 +21,6 @@
 
 /* Edge-triggered, with the errors epoll always reports. */
 #define WATCH_ALWAYS (EPOLLERR | EPOLLHUP)
-
-bool au_poller_trusts_close;
 
 /* The SQPOLL thread looks without the lock. */
 static void poller_count(struct au_poller *p, int by)
@@ -121,7 +118,7 @@ static int watch_register(struct au_poller *p, struct au_watch *w,
 
 	events |= w->events;
 	if (w->events) {
-		if (events == w->events && (w->nr || au_poller_trusts_close))
+		if (events == w->events && w->nr)
 			return 0;
 		r = watch_ctl(p, w, EPOLL_CTL_MOD, events);
 	}
@@ -349,17 +346,30 @@ bool au_poller_dispatch(struct au_ring *ring, const struct epoll_event *ev,
 	return any;
 }
 
+static bool poller_is_wake(const struct epoll_event *ev, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		if (ev[i].data.u64 == POLLER_WAKE)
+			return true;
+	}
+	return false;
+}
+
 bool au_poller_reap(struct au_ring *ring)
 {
 	struct epoll_event ev[AU_POLLER_EVENTS];
-	bool any = false;
+	bool any = false, wake = false;
 	int n;
 
 	do {
 		n = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS, 0,
 				     NULL);
+		wake |= poller_is_wake(ev, n);
 		any |= au_poller_dispatch(ring, ev, n);
 	} while (n == AU_POLLER_EVENTS);
+	/* An edge is seen once: it was the sleeper's, who may have missed it. */
+	if (wake && ring->poller.sleeper)
+		au_poller_wake(&ring->poller);
 	return any;
 }
 

@@ -153,11 +153,14 @@ bool au_func_find(const struct dl_phdr_info *o, const uint8_t *at,
 	f->end = func_end(&t, lo);
 	if (!f->end || at < f->start || at >= f->end)
 		return false;
+	f->prev = f->start;
 	f->before = f->start;
 	f->after = f->end;
 	end = lo ? func_end(&t, lo - 1) : NULL;
-	if (end && end < f->start)
+	if (end && end < f->start) {
+		f->prev = func_start(&t, lo - 1);
 		f->before = end;
+	}
 	if (lo + 1 < t.nr && func_start(&t, lo + 1) < f->end)
 		return false; /* overlapping: something is odd */
 	if (lo + 1 < t.nr)

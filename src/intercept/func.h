@@ -12,7 +12,8 @@
 
 struct au_func {
 	const uint8_t *start, *end;
-	const uint8_t *before; /* the end of the one before, or `start` */
+	const uint8_t *prev; /* the start of the one before, or `start` */
+	const uint8_t *before; /* and its end, or `start` */
 	const uint8_t *after; /* the start of the next one, or `end` */
 };
 

@@ -38,8 +38,9 @@ static enum init_want init_wanted(void)
 static void init_say(const char *way, const char *why, const char *more)
 {
 	const char *v = getenv("ANYURING_VERBOSE");
-	const char *part[] = { "anyuring: calls by symbol", way, " (", why, ")",
-			       more, "\n" };
+	const char *part[] = {
+		"anyuring: calls by symbol", way, " (", why, ")", more, "\n"
+	};
 	char line[256];
 	size_t at = 0;
 

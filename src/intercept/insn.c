@@ -190,7 +190,8 @@ bool au_insn_decode(const uint8_t *start, const uint8_t *end,
 	if (form == 'p' || form == 'x' || form == 'X')
 		return false;
 	/* Processors disagree on these with 66 and 67. */
-	if ((form == 'R' && in->p66 && !(in->rex & 8)) || (form == 'o' && in->p67))
+	if ((form == 'R' && in->p66 && !(in->rex & 8)) ||
+	    (form == 'o' && in->p67))
 		return false;
 	/* pop is 8f /0; the others are AMD's XOP. */
 	if (form == 'm' || form == 'b' || form == 'z' || form == 't' ||
@@ -247,24 +248,25 @@ static bool insn_plain_one(const struct au_insn *in)
 static bool insn_plain_0f(const struct au_insn *in)
 {
 	switch (in->opcode) {
-	case 0x10 ... 0x17: /* moves of xmm registers */
-	case 0x28:
-	case 0x29:
+	case 0x10 ... 0x17: /* SSE */
+	case 0x28 ... 0x2f:
 	case 0x40 ... 0x4f: /* cmov */
-	case 0x57:
-	case 0x6c:
-	case 0x6e:
-	case 0x6f:
-	case 0x7e:
-	case 0x7f:
+	case 0x50 ... 0x76: /* SSE */
+	case 0x7c ... 0x7f:
 	case 0x90 ... 0x9f: /* setcc */
-	case 0xaf:
-	case 0xb6:
+	case 0xa3: /* bt, and the double shifts */
+	case 0xa4:
+	case 0xa5:
+	case 0xac:
+	case 0xad:
+	case 0xaf: /* imul */
+	case 0xb6: /* movzx, movsx */
 	case 0xb7:
-	case 0xbe:
-	case 0xbf:
-	case 0xd6:
-	case 0xef:
+	case 0xba:
+	case 0xbc ... 0xbf:
+	case 0xc6:
+	case 0xc8 ... 0xcf: /* bswap */
+	case 0xd0 ... 0xfe: /* SSE */
 		return true;
 	default:
 		return false;
@@ -273,9 +275,9 @@ static bool insn_plain_0f(const struct au_insn *in)
 
 bool au_insn_plain(const struct au_insn *in)
 {
-	if (in->vex || in->p67 || in->lock)
+	if (in->p67 || in->lock)
 		return false;
-	if (au_insn_is_nop(in))
+	if (in->vex || au_insn_is_nop(in))
 		return true;
 	if (in->map == 1)
 		return insn_plain_0f(in);
@@ -285,6 +287,25 @@ bool au_insn_plain(const struct au_insn *in)
 bool au_insn_is_syscall(const struct au_insn *in)
 {
 	return in->map == 1 && !in->vex && in->opcode == 0x05 && in->len == 2;
+}
+
+bool au_insn_is_end(const struct au_insn *in)
+{
+	if (in->vex)
+		return false;
+	if (in->map)
+		return in->map == 1 && in->opcode == 0x0b; /* ud2 */
+	switch (in->opcode) {
+	case 0xc2: /* ret */
+	case 0xc3:
+	case 0xe9: /* jmp */
+	case 0xeb:
+		return true;
+	case 0xff:
+		return (in->modrm >> 3 & 7) == 4;
+	default:
+		return false;
+	}
 }
 
 bool au_insn_is_nop(const struct au_insn *in)

@@ -34,6 +34,8 @@ bool au_insn_decode(const uint8_t *p, const uint8_t *end, struct au_insn *in);
  */
 bool au_insn_plain(const struct au_insn *in);
 bool au_insn_is_syscall(const struct au_insn *in);
+/* Does it never go on to what follows? A call may, so it is not meant. */
+bool au_insn_is_end(const struct au_insn *in);
 bool au_insn_is_nop(const struct au_insn *in);
 /* Does it load a constant into eax or rax, the whole of it? */
 bool au_insn_loads_eax(const struct au_insn *in, const uint8_t *p,

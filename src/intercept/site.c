@@ -93,16 +93,31 @@ static bool site_padding(const uint8_t *p, const uint8_t *end)
 	return true;
 }
 
-/* Holes in the gap [lo, hi) between two functions, never run. */
-static bool site_gap(struct au_site *s, const uint8_t *lo, const uint8_t *hi,
-		     const struct au_site *sites, size_t nr)
+/* Does the function [p, end) never run on into what follows it? */
+static bool site_closed(const uint8_t *p, const uint8_t *end)
 {
-	if (!site_padding(lo, hi))
+	struct au_insn in = { 0 };
+
+	for (; p < end; p += in.len)
+		if (!au_insn_decode(p, end, &in))
+			return false;
+	return au_insn_is_end(&in);
+}
+
+/*
+ * Holes in the gap [lo, hi) behind the function that starts at `fn`: never
+ * run, and no function's.
+ */
+static bool site_gap(struct au_site *s, const uint8_t *fn, const uint8_t *lo,
+		     const uint8_t *hi, const struct au_site *sites, size_t nr)
+{
+	if (hi - lo < SITE_JUMP || !site_padding(lo, hi) ||
+	    !site_closed(fn, lo))
 		return false;
 	for (; hi - lo >= SITE_JUMP; lo += SITE_JUMP) {
-		if (!site_reaches(s->call, lo) || !site_same_page(s->call, lo) ||
-		    !site_one_page(lo, SITE_JUMP) ||
-		    !site_free(lo, sites, nr))
+		if (!site_reaches(s->call, lo) ||
+		    !site_same_page(s->call, lo) ||
+		    !site_one_page(lo, SITE_JUMP) || !site_free(lo, sites, nr))
 			continue;
 		s->kind = AU_SITE_HOLE;
 		s->from = lo;
@@ -160,12 +175,12 @@ static bool site_lead(struct au_site *s, const struct site_run *run,
 }
 
 static bool site_choose(struct au_site *s, const struct au_func *f,
-			const struct site_run *run,
-			const struct au_site *sites, size_t nr)
+			const struct site_run *run, const struct au_site *sites,
+			size_t nr)
 {
 	if (site_one_page(s->call, SITE_SHORT) &&
-	    (site_gap(s, f->end, f->after, sites, nr) ||
-	     site_gap(s, f->before, f->start, sites, nr) ||
+	    (site_gap(s, f->start, f->end, f->after, sites, nr) ||
+	     site_gap(s, f->prev, f->before, f->start, sites, nr) ||
 	     site_nop(s, f, sites, nr)))
 		return true;
 	return site_lead(s, run, sites, nr);
@@ -236,8 +251,7 @@ static void site_rel32(struct site_out *o, const uint8_t *to)
 }
 
 /* The instructions from the lead on, at their new place. */
-static void site_copy(struct site_out *o, const uint8_t *p,
-		      const uint8_t *call)
+static void site_copy(struct site_out *o, const uint8_t *p, const uint8_t *call)
 {
 	struct au_insn in;
 	uint8_t *was;

@@ -54,8 +54,8 @@ enum au_issue au_renameat(struct au_req *req, unsigned int issue_flags)
 	struct au_fs *fs = au_req_cmd(req, struct au_fs);
 
 	au_req_set_res_soft(req, (int)au_syscall(SYS_renameat2, fs->old_dfd,
-					    req->async_data, fs->new_dfd,
-					    fs->new, fs->flags));
+						 req->async_data, fs->new_dfd,
+						 fs->new, fs->flags));
 	return AU_DONE;
 }
 
@@ -79,7 +79,7 @@ enum au_issue au_unlinkat(struct au_req *req, unsigned int issue_flags)
 	struct au_fs *fs = au_req_cmd(req, struct au_fs);
 
 	au_req_set_res_soft(req, (int)au_syscall(SYS_unlinkat, fs->old_dfd,
-					    req->async_data, fs->flags));
+						 req->async_data, fs->flags));
 	return AU_DONE;
 }
 
@@ -102,7 +102,7 @@ enum au_issue au_mkdirat(struct au_req *req, unsigned int issue_flags)
 	struct au_fs *fs = au_req_cmd(req, struct au_fs);
 
 	au_req_set_res_soft(req, (int)au_syscall(SYS_mkdirat, fs->old_dfd,
-					    req->async_data, fs->flags));
+						 req->async_data, fs->flags));
 	return AU_DONE;
 }
 
@@ -122,7 +122,7 @@ enum au_issue au_symlinkat(struct au_req *req, unsigned int issue_flags)
 
 	/* sqe->fd is the directory of the link, not of what it names. */
 	au_req_set_res_soft(req, (int)au_syscall(SYS_symlinkat, req->async_data,
-					    fs->old_dfd, fs->new));
+						 fs->old_dfd, fs->new));
 	return AU_DONE;
 }
 
@@ -141,8 +141,8 @@ enum au_issue au_linkat(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_fs *fs = au_req_cmd(req, struct au_fs);
 
-	au_req_set_res_soft(req,
-		       (int)au_syscall(SYS_linkat, fs->old_dfd, req->async_data,
-				       fs->new_dfd, fs->new, fs->flags));
+	au_req_set_res_soft(req, (int)au_syscall(SYS_linkat, fs->old_dfd,
+						 req->async_data, fs->new_dfd,
+						 fs->new, fs->flags));
 	return AU_DONE;
 }

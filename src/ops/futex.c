@@ -28,8 +28,8 @@
 #ifndef FUTEX2_PRIVATE
 #define FUTEX2_PRIVATE FUTEX_PRIVATE_FLAG
 #endif
-#define FUTEX2_SIZES 3U
-#define FUTEX2_U32 2U
+#define FUTEX2_SIZES     3U
+#define FUTEX2_U32       2U
 #define FUTEX2_NUMA_FLAG 4U
 
 #ifndef SYS_futex_waitv
@@ -37,7 +37,7 @@
 #endif
 
 #define FUTEX_WORDS_MAX 128
-#define ARM_TRIES_NS (2 * AU_NSEC_PER_MSEC)
+#define ARM_TRIES_NS    (2 * AU_NSEC_PER_MSEC)
 
 struct au_futex {
 	uint64_t addr; /* the application's word, or its vector */

@@ -312,7 +312,7 @@ static size_t msg_left(const struct au_net_msg *m)
 
 static long sr_call(struct au_req *req, const struct au_sr *sr, uint32_t flags)
 {
-	void *buf = (char *)au_ptr(sr->addr) + sr->done;
+	void *buf = au_ptr(sr->addr + sr->done);
 	size_t len = sr->len - sr->done;
 
 	if (au_sr_is_msg(req, sr))
@@ -699,9 +699,11 @@ enum au_issue au_socket(struct au_req *req, unsigned int issue_flags)
 	int type = s->type | (s->file_index ? SOCK_CLOEXEC : 0);
 	int r = (int)au_syscall(SYS_socket, s->domain, type, s->protocol);
 
+	/* No room in the table breaks no chain, unlike for OPENAT. */
 	if (r >= 0 && s->file_index)
-		r = au_file_install_fd(req->ring, s->file_index, r);
-	au_req_set_res(req, r);
+		req->res = au_file_install_fd(req->ring, s->file_index, r);
+	else
+		au_req_set_res(req, r);
 	return AU_DONE;
 }
 

@@ -15,8 +15,10 @@ struct au_sr {
 	uint32_t done; /* MSG_WAITALL: bytes so far */
 	uint16_t flags; /* IORING_RECVSEND_*, AU_SR_* */
 	uint16_t addr_len;
+
 	union {
 		uint64_t to; /* SEND: destination */
+
 		struct { /* with a selected buffer */
 			uint32_t want; /* what the SQE asked for; 0 all */
 			uint32_t left; /* until a multishot's limit */
@@ -26,7 +28,8 @@ struct au_sr {
 
 enum {
 	AU_SR_LIMIT = 1 << 12, /* `left` counts */
-	AU_SR_MSG = 1 << 13, /* SEND, RECV: addr is a copied message after all */
+	AU_SR_MSG =
+		1 << 13, /* SEND, RECV: addr is a copied message after all */
 	AU_SR_STREAM = 1 << 14, /* bytes that wait can be asked for */
 	AU_SR_LOOKED = 1 << 15, /* whether it is a stream is known */
 };

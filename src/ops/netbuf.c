@@ -175,8 +175,7 @@ static long recvmsg_multishot(struct au_req *req, const struct au_sr *sr,
 		memcpy(au_ptr(at), &out, sizeof(out));
 	else if (au_copy_to_user(at, &out, sizeof(out)))
 		return -EFAULT;
-	return (long)room + (long)au_min_u64((uint64_t)res,
-					     m->one.iov_len);
+	return (long)room + (long)au_min_u64((uint64_t)res, m->one.iov_len);
 }
 
 /* MSG_WAITALL got a part: the buffer is this request's from now on. */
@@ -367,8 +366,7 @@ enum au_issue au_send_select(struct au_req *req)
 			return send_go_on(req, sr, &b, res);
 		flags = bufs_take(sr, &b, (uint64_t)res);
 		if (!(sr->flags & IORING_RECVSEND_BUNDLE) ||
-		    au_kbuf_empty(b.sel.group) ||
-		    res == 0 ||
+		    au_kbuf_empty(b.sel.group) || res == 0 ||
 		    !au_req_post_more(req->ring, req, (int)res, flags))
 			return recv_end(req, res, flags);
 	}

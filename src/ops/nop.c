@@ -29,8 +29,11 @@ int au_nop_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (nop->flags & IORING_NOP_FIXED_BUFFER)
 		req->buf_index = AU_READ_ONCE(sqe->buf_index);
 	if (nop->flags & IORING_NOP_CQE32) {
-		if (!(req->ring->setup_flags & IORING_SETUP_CQE32))
+		if (!(req->ring->setup_flags &
+		      (IORING_SETUP_CQE32 | IORING_SETUP_CQE_MIXED)))
 			return -EINVAL;
+		if (req->ring->setup_flags & IORING_SETUP_CQE_MIXED)
+			req->cqe_flags = IORING_CQE_F_32;
 		req->extra[0] = AU_READ_ONCE(sqe->off);
 		req->extra[1] = AU_READ_ONCE(sqe->addr);
 		au_req_set(req, AU_REQ_F_CQE32 | AU_REQ_F_COMPLETE_SLOW);

@@ -140,7 +140,7 @@ AU_OP_DECLARE(sendmsg_zc);
 int au_paths_prep(struct au_req *req, uint64_t user1, uint64_t user2,
 		  const char **second, unsigned int flags) au_must_check;
 
-/* A path copied in prep. async_data; NEED_CLEANUP is set. 0 or -errno. */
+/* Memory of the request's own: async_data; NEED_CLEANUP is set. */
 void au_async_data_free(struct au_req *req);
 void *au_async_data_alloc(struct au_req *req, size_t size);
 

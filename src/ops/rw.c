@@ -286,7 +286,7 @@ static long rw_call(const struct au_req *req, const struct au_rw *rw,
 			iov = rest;
 		}
 	} else {
-		one.iov_base = (char *)au_ptr(rw->addr) + rw->done;
+		one.iov_base = au_ptr(rw->addr + rw->done);
 		one.iov_len = rw->len - rw->done;
 	}
 	if (req->flags & AU_REQ_F_STREAM)
@@ -328,7 +328,11 @@ static au_cold uint8_t rw_learn(struct au_req *req, bool write)
 	uint8_t hint = AU_HINT_NOWAIT_REFUSED;
 
 	if (au_syscall(SYS_fstat, req->fd, &st) >= 0 && S_ISREG(st.st_mode)) {
-		if (fs_in_memory(req->fd))
+		/*
+		 * In gVisor no file takes the flag, and to wake a worker
+		 * costs ten times the read, which its kernel has buffered.
+		 */
+		if (fs_in_memory(req->fd) || !au_nowait_honest())
 			hint = AU_HINT_MEMORY;
 		else if (write && !(au_syscall(SYS_fcntl, req->fd, F_GETFL) &
 				    (O_DIRECT | O_DSYNC)))
@@ -409,6 +413,7 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 				uint8_t hint)
 {
 	bool write = rw->kind & RW_WRITE;
+	long res;
 	int ev;
 
 	if (req->flags & AU_REQ_F_NOWAIT)
@@ -421,8 +426,13 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	if (hint & (AU_HINT_MEMORY | AU_HINT_WRITE_INLINE))
 		return AU_PUNT;
 	/* An O_NONBLOCK file that knows no other way answers for itself. */
-	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK)
-		return rw_blocking(req, rw);
+	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK) {
+		if (au_nowait_honest())
+			return rw_blocking(req, rw);
+		/* In gVisor that is every stream; they are to wait. */
+		res = rw_call(req, rw, 0);
+		return res == -EAGAIN ? AU_RETRY : rw_done(req, rw, res);
+	}
 	ev = au_poll_now(req->fd, write ? POLLOUT : POLLIN);
 	return ev == 0 ? AU_RETRY : AU_PUNT;
 }

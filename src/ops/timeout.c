@@ -296,8 +296,11 @@ bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
 	int r = 0;
 
 	if (timed) {
-		/* It leaves the chain now: its target ends without it. */
-		au_req_clear(timed, AU_REQ_F_LINK_TIMEOUT);
+		/*
+		 * It leaves the chain now: its target ends without it. The
+		 * target's flags may be a worker's: they stay as they are, and
+		 * links.c looks at what stands behind the target.
+		 */
 		if (timed->link == req) {
 			timed->link = req->link;
 			req->link = NULL;

@@ -24,6 +24,7 @@ enum au_issue au_ftruncate(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_ftruncate *t = au_req_cmd(req, struct au_ftruncate);
 
-	au_req_set_res_soft(req, (int)au_syscall(SYS_ftruncate, req->fd, t->len));
+	au_req_set_res_soft(req,
+			    (int)au_syscall(SYS_ftruncate, req->fd, t->len));
 	return AU_DONE;
 }

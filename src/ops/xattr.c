@@ -97,7 +97,8 @@ enum au_issue au_fsetxattr(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_xattr *x = au_req_cmd(req, struct au_xattr);
 
-	au_req_set_res_soft(req, (int)au_syscall(SYS_fsetxattr, req->fd, x->name,
+	au_req_set_res_soft(req,
+			    (int)au_syscall(SYS_fsetxattr, req->fd, x->name,
 					    x->value, x->size, x->flags));
 	return AU_DONE;
 }
@@ -107,7 +108,7 @@ enum au_issue au_setxattr(struct au_req *req, unsigned int issue_flags)
 	struct au_xattr *x = au_req_cmd(req, struct au_xattr);
 
 	au_req_set_res_soft(req, (int)au_syscall(SYS_setxattr, x->path, x->name,
-					    x->value, x->size, x->flags));
+						 x->value, x->size, x->flags));
 	return AU_DONE;
 }
 
@@ -115,8 +116,8 @@ enum au_issue au_fgetxattr(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_xattr *x = au_req_cmd(req, struct au_xattr);
 
-	au_req_set_res_soft(req, (int)au_syscall(SYS_fgetxattr, req->fd, x->name,
-					    x->value, x->size));
+	au_req_set_res_soft(req, (int)au_syscall(SYS_fgetxattr, req->fd,
+						 x->name, x->value, x->size));
 	return AU_DONE;
 }
 
@@ -125,6 +126,6 @@ enum au_issue au_getxattr(struct au_req *req, unsigned int issue_flags)
 	struct au_xattr *x = au_req_cmd(req, struct au_xattr);
 
 	au_req_set_res_soft(req, (int)au_syscall(SYS_getxattr, x->path, x->name,
-					    x->value, x->size));
+						 x->value, x->size));
 	return AU_DONE;
 }

@@ -16,8 +16,8 @@
 #define MSG_ZEROCOPY 0x4000000
 #endif
 
-#define ZC_FLAGS                                                      \
-	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF |    \
+#define ZC_FLAGS                                                  \
+	(IORING_RECVSEND_POLL_FIRST | IORING_RECVSEND_FIXED_BUF | \
 	 IORING_SEND_ZC_REPORT_USAGE | IORING_SEND_VECTORIZED)
 
 static int zc_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -117,7 +117,10 @@ static enum au_issue zc_issue(struct au_req *req)
 	if (r == 0 && (sr->flags & IORING_RECVSEND_FIXED_BUF) && !sr->done)
 		r = zc_check_fixed(req, sr);
 	if (r < 0) {
-		au_req_set_res(req, r);
+		/* A bad header is told of before a bad socket. */
+		int err = au_req_stabilise(req);
+
+		au_req_set_res(req, err < 0 ? err : r);
 		return AU_DONE;
 	}
 	return au_sr_issue(req);

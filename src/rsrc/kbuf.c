@@ -157,8 +157,8 @@ static uint32_t sel_flags(const struct au_kbuf_sel *sel, bool more)
 }
 
 /* `used` of `whole` bytes are gone: true if the rest is still to be used. */
-static bool ring_consume(struct au_kbuf_group *g, uint64_t addr,
-			 uint32_t whole, uint32_t used)
+static bool ring_consume(struct au_kbuf_group *g, uint64_t addr, uint32_t whole,
+			 uint32_t used)
 {
 	struct io_uring_buf *b = ring_entry(g, g->head);
 	uint32_t left = whole - used;
@@ -182,9 +182,9 @@ uint32_t au_kbuf_take(struct au_kbuf_sel *sel, uint32_t used)
 	struct au_kbuf_group *g = sel->group;
 
 	if (g->is_ring)
-		return sel_flags(sel, ring_consume(g, sel->addr, sel->whole,
-						   au_min_u32(used,
-							      sel->whole)));
+		return sel_flags(sel,
+				 ring_consume(g, sel->addr, sel->whole,
+					      au_min_u32(used, sel->whole)));
 	(void)au_kbuf_remove(g, 1);
 	return sel_flags(sel, false);
 }
@@ -231,8 +231,8 @@ uint32_t au_kbuf_give_back(struct au_kbufs *k, uint16_t bgid,
 		     AU_READ_ONCE(b->addr) == sel->addr + sel->len :
 		     g->head == (uint16_t)(sel->head + 1))) {
 		g->head = sel->head;
-		return sel_flags(sel, ring_consume(g, sel->addr, sel->whole,
-						   used));
+		return sel_flags(sel,
+				 ring_consume(g, sel->addr, sel->whole, used));
 	}
 	return sel_flags(sel, g->head == sel->head);
 }

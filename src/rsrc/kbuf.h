@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "uapi/io_uring.h"
 
-#define AU_KBUF_MAX 65536U /* in a list: a buffer's id has 16 bits */
+#define AU_KBUF_MAX        65536U /* in a list: a buffer's id has 16 bits */
 #define AU_KBUF_BUNDLE_MAX 256 /* in one call: what the kernel peeks at */
 
 struct au_kbuf_group {
@@ -99,8 +99,8 @@ uint32_t au_kbuf_give_back(struct au_kbufs *k, uint16_t bgid,
  * `max`. `sel` describes the first. The number of vectors, or -ENOBUFS.
  */
 int au_kbuf_pick_bundle(struct au_kbufs *k, uint16_t bgid, uint64_t want,
-			struct au_kbuf_sel *sel, struct iovec *iov, int max)
-	au_must_check;
+			struct au_kbuf_sel *sel, struct iovec *iov,
+			int max) au_must_check;
 uint32_t au_kbuf_take_bundle(struct au_kbuf_sel *sel, const struct iovec *iov,
 			     int nr, uint64_t used);
 

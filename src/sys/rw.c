@@ -31,11 +31,12 @@ au_cold bool au_nowait_ask(void)
 	int fd, tries = 0;
 
 	fd = (int)au_syscall(SYS_timerfd_create, CLOCK_MONOTONIC, TFD_CLOEXEC);
-	if (fd < 0)
-		return true; /* out of descriptors: ask another time */
-	while (tries < NOWAIT_TRIES && nowait_waited(fd))
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return true; /* ask another time */
+	while (fd >= 0 && tries < NOWAIT_TRIES && nowait_waited(fd))
 		tries++;
-	(void)au_syscall(SYS_close, fd);
+	if (fd >= 0)
+		(void)au_syscall(SYS_close, fd);
 	au_store_relaxed(&au_nowait_known, tries == NOWAIT_TRIES ? -1 : 1);
 	return tries < NOWAIT_TRIES;
 }

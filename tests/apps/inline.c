@@ -495,6 +495,17 @@ static void test_polls(const char *dir)
 	for (int i = 0; i < 2; i++)
 		CHECK(reap(&ring, &data) == (data == 8 ? 0 : -ECANCELED));
 
+	/* A read waits, though the pipe would not. */
+	CHECK(read(p[0], &c, 1) == 1);
+	CHECK(!fcntl(p[0], F_SETFL, O_NONBLOCK));
+	sqe = get(&ring);
+	io_uring_prep_read(sqe, p[0], &c, 1, 0);
+	tag(sqe, 3, 0);
+	CHECK(io_uring_submit(&ring) == 1);
+	CHECK(io_uring_peek_cqe(&ring, &cqe) == -EAGAIN);
+	CHECK(write(p[1], "y", 1) == 1);
+	CHECK(reap(&ring, &data) == 1 && data == 3 && c == 'y');
+
 	/* A signal ends a wait; it is the watchdog's, lent. */
 	CHECK(!sigaction(SIGALRM, &act, NULL));
 	CHECK(!setitimer(ITIMER_REAL, &tick, NULL));

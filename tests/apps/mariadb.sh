@@ -24,7 +24,7 @@ OPTIONS=$*
 
 sql()
 {
-	limited mariadb --no-defaults -N -B -u "$me" -S "$SOCKET" -e "$1" \
+	limited mariadb --no-defaults -N -B -u root -S "$SOCKET" -e "$1" \
 		>"$TMP/answer" 2>"$TMP/answer.err"
 }
 

@@ -40,11 +40,12 @@ new=$(abs "$out/ringfuzz-corpus")
 old=$(abs "$corpus")
 here=$(abs "$out")
 status=0
-"$exe" -timeout=10 -rss_limit_mb=3000 -artifact_prefix="$here/" "$old"/* \
+"$exe" -timeout=10 -rss_limit_mb=3000 -handle_xfsz=0 \
+	-artifact_prefix="$here/" "$old"/* \
 	>"$here/ringfuzz.log" 2>&1 || status=1
 [ $status != 0 ] ||
 	"$exe" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 \
-		-max_len=1024 -artifact_prefix="$here/" -print_final_stats=1 \
+		-handle_xfsz=0 -max_len=1024 -artifact_prefix="$here/" -print_final_stats=1 \
 		"$new" "$old" >>"$here/ringfuzz.log" 2>&1 || status=1
 if [ $status != 0 ]; then
 	grep -E -A 30 'ERROR|runtime error|SUMMARY' "$here/ringfuzz.log" |

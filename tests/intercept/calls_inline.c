@@ -607,6 +607,51 @@ static int denied(void)
 	return 0;
 }
 
+/* A call with its number and arguments in place, as compilers inline it. */
+static __attribute__((noinline)) int enter_in_place(int fd)
+{
+	register long r10 __asm__("r10") = 0;
+	register long r8 __asm__("r8") = 0;
+	register long r9 __asm__("r9") = 0;
+	int ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(SYS_io_uring_enter), "D"(fd), "S"(0), "d"(0),
+			   "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/*
+ * AU_TEST_PATCH: 1, sites are patched and io_uring's calls do not trap; 0,
+ * every one does. Others trap in any case.
+ */
+static void test_patched(void)
+{
+	const char *v = getenv("AU_TEST_PATCH");
+	unsigned long traps = count(PASS_TRAPS);
+	unsigned long enters = count(PASS_ENTER);
+	double kept = (double)traps / 3 + 0.1;
+	const unsigned long want = v && *v == '0' ? 200 : 0;
+
+	if (!v || !under_preload())
+		return;
+	for (int i = 0; i < 100; i++) {
+		double d = kept * i; /* in an xmm register across the call */
+
+		CHECK(enter_in_place(-1) == -EBADF);
+		CHECK(d == kept * i);
+		ring_nop(&sig_ring);
+	}
+	CHECK(count(PASS_ENTER) - enters == 200);
+	CHECK(count(PASS_TRAPS) - traps == want);
+	traps = count(PASS_TRAPS);
+	CHECK(SYS(SYS_close, -1, 0, 0, 0, 0, 0) == -EBADF);
+	if (!fixed_filter())
+		CHECK(count(PASS_TRAPS) == traps + 1);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long enters;
@@ -624,6 +669,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1)
 		return 0;
+	test_patched();
 	test_results();
 	test_registers(SYS_getppid, getppid());
 	test_registers(SYS_close, -EBADF);

@@ -16,6 +16,7 @@ enum pass_count {
 	PASS_WATCHED,
 	PASS_POLLS,
 	PASS_FORKS,
+	PASS_TRAPS, /* the preload's own: SIGSYS handlers run */
 	PASS_NR,
 };
 

@@ -30,8 +30,12 @@ static void pass_note(enum pass_count what)
 	__atomic_fetch_add(&pass_counts[what], 1, __ATOMIC_RELAXED);
 }
 
+extern unsigned long au_trap_count;
+
 ANYURING_API unsigned long au_test_count(int what)
 {
+	if (what == PASS_TRAPS)
+		return __atomic_load_n(&au_trap_count, __ATOMIC_RELAXED);
 	return __atomic_load_n(&pass_counts[what], __ATOMIC_RELAXED);
 }
 

@@ -33,13 +33,13 @@ struct state in, out;
 static long seen[7];
 bool has_avx, dirty; /* dirty: upper halves are in use */
 
-#define CHECK(cond)                                                      \
-	do {                                                             \
-		if (!(cond)) {                                           \
-			fprintf(stderr, "%d, %d: failed: %s\n",          \
+#define CHECK(cond)                                                     \
+	do {                                                            \
+		if (!(cond)) {                                          \
+			fprintf(stderr, "%d, %d: failed: %s\n",         \
 				(int)au_arch_vectors, __LINE__, #cond); \
-			exit(1);                                         \
-		}                                                        \
+			exit(1);                                        \
+		}                                                       \
 	} while (0)
 
 /* The engine: spoils all that a C function may. */
@@ -65,6 +65,7 @@ long au_patch_call(long nr, const long a[6])
 	return 0x123456789aL;
 }
 
+/* clang-format off */
 /* As a stub has it, between two pictures of the registers. */
 void picture(void);
 __asm__(".text\npicture:\n\t"
@@ -107,6 +108,7 @@ __asm__(".text\npicture:\n\t"
 	"vmovaps %ymm\\n, (160 + \\n * 32)(%rax)\n\t.endr\n\tvzeroupper\n"
 	"6:\taddq $256, %rsp\n\tpopfq\n\tpopq %r15\n\tpopq %r14\n\t"
 	"popq %r13\n\tpopq %r12\n\tpopq %rbp\n\tpopq %rbx\n\tret\n");
+/* clang-format on */
 
 _Static_assert(offsetof(struct state, mxcsr) == 112 &&
 		       offsetof(struct state, zone) == 120 &&
@@ -150,8 +152,8 @@ int main(void)
 		return 0;
 	}
 	test_enter(true);
-	if (best == AU_VECTORS_AVX && __get_cpuid_count(13, 1, &a, &b, &c, &d) &&
-	    (a & 2)) {
+	if (best == AU_VECTORS_AVX &&
+	    __get_cpuid_count(13, 1, &a, &b, &c, &d) && (a & 2)) {
 		au_arch_vectors = AU_VECTORS_XSAVEC;
 		au_arch_vectors_size = AU_VECTORS_SIZE_XSAVEC;
 		test_enter(false);

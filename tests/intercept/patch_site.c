@@ -14,13 +14,13 @@
 #include "intercept/insn.h"
 #include "intercept/patch.h"
 
-#define CHECK(cond)                                                           \
-	do {                                                                  \
-		if (!(cond)) {                                                \
-			fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__,  \
-				__LINE__, now, #cond);                        \
-			exit(1);                                              \
-		}                                                             \
+#define CHECK(cond)                                                          \
+	do {                                                                 \
+		if (!(cond)) {                                               \
+			fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, \
+				__LINE__, now, #cond);                       \
+			exit(1);                                             \
+		}                                                            \
 	} while (0)
 
 #define MOV_ENTER "\xb8\xaa\x01\x00\x00" /* mov $426, %eax */
@@ -40,6 +40,7 @@ struct sample {
 	int from; /* where the first replaced bytes are */
 };
 
+/* clang-format off */
 #define SAMPLE(what, fn, gap, kind, from)                            \
 	{                                                            \
 		what, fn gap, sizeof(fn gap) - 1, sizeof(fn) - 1, kind, from \
@@ -51,6 +52,8 @@ static const struct sample samples[] = {
 	       AU_SITE_HOLE, 5),
 	SAMPLE("too small a hole", "\x89\xf8" SYSCALL RET, "\xcc\xcc\xcc\xcc",
 	       -1, 0),
+	SAMPLE("a gap that may be run into", "\x89\xf8" SYSCALL
+	       "\xe8\x00\x00\x00\x00", GAP, -1, 0),
 	SAMPLE("no padding, but zeroes", "\x89\xf8" SYSCALL RET,
 	       "\0\0\0\0\0\0\0\0", -1, 0),
 	SAMPLE("no padding, but code", "\x89\xf8" SYSCALL RET,
@@ -91,9 +94,11 @@ static const struct sample samples[] = {
 	       0),
 };
 
+/* clang-format on */
+
 static struct au_func put(const struct sample *s, uint8_t *at)
 {
-	struct au_func f = { at, at + s->end, at, at + s->len };
+	struct au_func f = { at, at + s->end, at, at, at + s->len };
 
 	memcpy(at, s->code, s->len);
 	return f;
@@ -185,6 +190,7 @@ struct run {
 	long first, second; /* what the ways return */
 };
 
+/* clang-format off */
 #define RUN(what, fn, gap, entry, first, second)                       \
 	{                                                              \
 		what, fn gap, sizeof(fn gap) - 1, sizeof(fn) - 1, entry, \
@@ -217,11 +223,13 @@ static const struct run runs[] = {
 	    GETPPID, GETPPID),
 };
 
+/* clang-format on */
+
 static void test_run(const struct run *r)
 {
 	uint8_t *code = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct au_func f = { code, code + r->end, code, code + r->len };
+	struct au_func f = { code, code + r->end, code, code, code + r->len };
 	void (*const target)(void) = enter;
 	uint8_t *stub = code + 4096 + 64;
 	long (*fn)(long), ret, want;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refuse uring|dispatch CMD...: runs CMD where the kernel's io_uring answers
- * EPERM, as container profiles have it, or where syscall user dispatch is
- * missing, as on an old kernel. Exit 77 if no filter can be set here.
+ * refuse uring|dispatch|exec|swap CMD...: runs CMD where the kernel's io_uring
+ * answers EPERM, as container profiles have it; where syscall user dispatch is
+ * missing, as on an old kernel; where memory once written cannot be made
+ * executable, as security modules have it; or where nothing can be moved over
+ * text, as when it is sealed. Exit 77 if no filter can be set here.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -10,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,12 +40,32 @@ int main(int argc, char **argv)
 		RET(SECCOMP_RET_ERRNO | EINVAL),
 		RET(SECCOMP_RET_ALLOW),
 	};
+	struct sock_filter exec[] = {
+		LOAD(nr),
+		JEQ(SYS_mprotect, 0, 3),
+		LOAD(args[2]),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+		RET(SECCOMP_RET_ERRNO | EACCES),
+		RET(SECCOMP_RET_ALLOW),
+	};
+	struct sock_filter swap[] = {
+		LOAD(nr),
+		JEQ(SYS_mremap, 0, 3),
+		LOAD(args[3]),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MREMAP_FIXED, 0, 1),
+		RET(SECCOMP_RET_ERRNO | EPERM),
+		RET(SECCOMP_RET_ALLOW),
+	};
 	struct sock_fprog prog = { 6, uring };
 
 	if (argc < 3)
 		return 2;
 	if (!strcmp(argv[1], "dispatch"))
 		prog.filter = dispatch;
+	if (!strcmp(argv[1], "exec"))
+		prog.filter = exec;
+	if (!strcmp(argv[1], "swap"))
+		prog.filter = swap;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)) {
 		puts("no seccomp filter can be set here");

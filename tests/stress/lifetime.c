@@ -490,6 +490,23 @@ static void test_last_close_of_a_dup(uint32_t flags)
 	ST_CHECK(st_fds_settle(before));
 }
 
+/* A ring's requests on its own descriptor do not keep it. */
+static void test_requests_on_the_ring_itself(uint32_t flags)
+{
+	unsigned int before = st_fds();
+	struct st_ring r;
+	static char c;
+
+	st_ring_init(&r, 8, flags);
+	st_prep(&r, IORING_OP_POLL_ADD, r.fd, NULL, 0, 0, 1)->poll32_events =
+		POLLIN;
+	st_prep(&r, IORING_OP_READ, r.fd, &c, 1, 0, 2)->flags = IOSQE_ASYNC;
+	st_prep(&r, IORING_OP_FSYNC, r.fd, NULL, 0, 0, 3);
+	ST_CHECK(st_enter(&r, 0, 0) == 3);
+	st_ring_exit(&r);
+	ST_CHECK(st_fds_settle(before));
+}
+
 /* Waiting through a fork: the child has none of the parent's threads. */
 static void test_fork_with_pending(void)
 {
@@ -583,6 +600,8 @@ int main(void)
 	RUN(test_close_while_a_thread_waits, IORING_SETUP_SQPOLL);
 	RUN(test_last_close_of_a_dup, 0);
 	RUN(test_last_close_of_a_dup, IORING_SETUP_SQPOLL);
+	RUN(test_requests_on_the_ring_itself, 0);
+	RUN(test_requests_on_the_ring_itself, IORING_SETUP_SQPOLL);
 	RUN(test_fork_with_pending);
 	return failed > 0;
 }

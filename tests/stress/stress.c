@@ -48,6 +48,16 @@ static void crashed(int sig)
 	raise(sig);
 }
 
+#if defined(__SANITIZE_THREAD__)
+/* Forking with threads around is what some of these programs are about. */
+const char *__tsan_default_options(void);
+
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+#endif
+
 void st_begin(const char *name, unsigned int limit_s)
 {
 	const char *seed = getenv("AU_STRESS_SEED");
