@@ -332,7 +332,8 @@ static au_cold uint8_t rw_learn(struct au_req *req, bool write)
 		 * In gVisor no file takes the flag, and to wake a worker
 		 * costs ten times the read, which its kernel has buffered.
 		 */
-		if (fs_in_memory(req->fd) || !au_nowait_honest())
+		if (fs_in_memory(req->fd) ||
+		    au_nowait() == AU_NOWAIT_IGNORED)
 			hint = AU_HINT_MEMORY;
 		else if (write && !(au_syscall(SYS_fcntl, req->fd, F_GETFL) &
 				    (O_DIRECT | O_DSYNC)))
@@ -393,17 +394,25 @@ static bool rw_short(struct au_req *req, struct au_rw *rw, long res)
 	return true;
 }
 
+/* A plain call; a stream has no offset. */
+static long rw_call_plain(struct au_req *req, struct au_rw *rw)
+{
+	long res = rw_call(req, rw, 0);
+
+	if (res == -ESPIPE && !(req->flags & AU_REQ_F_STREAM)) {
+		au_req_set(req, AU_REQ_F_STREAM);
+		res = rw_call(req, rw, 0);
+	}
+	return res;
+}
+
 /* In a worker: sleeping is fine. */
 static enum au_issue rw_blocking(struct au_req *req, struct au_rw *rw)
 {
 	long res;
 
 	do {
-		res = rw_call(req, rw, 0);
-		if (res == -ESPIPE && !(req->flags & AU_REQ_F_STREAM)) {
-			au_req_set(req, AU_REQ_F_STREAM);
-			res = rw_call(req, rw, 0);
-		}
+		res = rw_call_plain(req, rw);
 	} while (res > 0 && rw_short(req, rw, res));
 	return rw_done(req, rw, res);
 }
@@ -429,8 +438,8 @@ static enum au_issue rw_refused(struct au_req *req, struct au_rw *rw,
 	if (au_syscall(SYS_fcntl, req->fd, F_GETFL) & O_NONBLOCK) {
 		if (au_nowait_honest())
 			return rw_blocking(req, rw);
-		/* In gVisor that is every stream; they are to wait. */
-		res = rw_call(req, rw, 0);
+		/* Here that is every stream; most are to wait. */
+		res = rw_call_plain(req, rw);
 		return res == -EAGAIN ? AU_RETRY : rw_done(req, rw, res);
 	}
 	ev = au_poll_now(req->fd, write ? POLLOUT : POLLIN);

@@ -26,27 +26,39 @@ static bool nowait_waited(int fd)
 	       au_syscall(SYS_preadv2, fd, &iov, 1, -1L, -1L, RWF_NOWAIT) > 0;
 }
 
-au_cold bool au_nowait_ask(void)
+static bool rw_missing(bool write)
 {
+	return au_syscall(write ? SYS_pwritev2 : SYS_preadv2, -1, NULL, 0, 0, 0,
+			  0) != -EBADF;
+}
+
+au_cold enum au_nowait au_nowait_ask(void)
+{
+	enum au_nowait known = AU_NOWAIT_HONEST;
 	int fd, tries = 0;
 
+	if (rw_missing(false)) {
+		au_store_relaxed(&au_nowait_known, AU_NOWAIT_MISSING);
+		return AU_NOWAIT_MISSING;
+	}
 	fd = (int)au_syscall(SYS_timerfd_create, CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
-		return true; /* ask another time */
+		return known; /* ask another time */
 	while (fd >= 0 && tries < NOWAIT_TRIES && nowait_waited(fd))
 		tries++;
 	if (fd >= 0)
 		(void)au_syscall(SYS_close, fd);
-	au_store_relaxed(&au_nowait_known, tries == NOWAIT_TRIES ? -1 : 1);
-	return tries < NOWAIT_TRIES;
+	if (tries == NOWAIT_TRIES)
+		known = AU_NOWAIT_IGNORED;
+	au_store_relaxed(&au_nowait_known, (int)known);
+	return known;
 }
 
 au_cold long au_rw_without(bool write, int fd, const struct iovec *iov,
 			   uint32_t nr, uint64_t pos, uint32_t flags, long res)
 {
 	/* Where the call exists the error is the file's (a seal, say). */
-	if (au_syscall(write ? SYS_pwritev2 : SYS_preadv2, -1, NULL, 0, 0, 0,
-		       0) == -EBADF)
+	if (!rw_missing(write))
 		return res;
 	if (flags)
 		return -EOPNOTSUPP;

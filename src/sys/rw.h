@@ -10,10 +10,23 @@
 #include "base/util.h"
 #include "sys/syscall.h"
 
-/* 0 not asked yet, 1 honoured or refused, -1 silently ignored */
+enum au_nowait {
+	AU_NOWAIT_UNKNOWN, /* not asked yet */
+	AU_NOWAIT_HONEST, /* honoured, or refused file by file */
+	AU_NOWAIT_MISSING, /* no preadv2 at all */
+	AU_NOWAIT_IGNORED, /* taken, and slept with all the same */
+};
+
 extern int au_nowait_known;
 
-bool au_nowait_ask(void);
+enum au_nowait au_nowait_ask(void);
+
+static inline enum au_nowait au_nowait(void)
+{
+	int known = au_load_relaxed(&au_nowait_known);
+
+	return known ? (enum au_nowait)known : au_nowait_ask();
+}
 
 /*
  * True where a read or write of a stream with RWF_NOWAIT does not sleep.
@@ -21,9 +34,7 @@ bool au_nowait_ask(void);
  */
 static inline bool au_nowait_honest(void)
 {
-	int known = au_load_relaxed(&au_nowait_known);
-
-	return known ? known > 0 : au_nowait_ask();
+	return au_likely(au_nowait() == AU_NOWAIT_HONEST);
 }
 
 /* The call answered `res`, which may be the answer of one that is missing. */

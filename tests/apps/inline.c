@@ -632,7 +632,7 @@ static void test_polled(const char *dir)
 static void test_child(const char *dir)
 {
 	struct io_uring before;
-	int status;
+	int status = 0;
 	pid_t pid;
 
 	init(&before, 0);

@@ -257,7 +257,7 @@ static void *late_write(void *arg)
 
 static void min_wait(struct diff *d)
 {
-	struct au_timespec ts = { .tv_nsec = 60000000 };
+	struct au_timespec ts = { .tv_nsec = 400000000 };
 	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts,
 					      .min_wait_usec = 10000 };
 	unsigned int fd;

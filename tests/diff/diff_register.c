@@ -40,7 +40,7 @@ static bool reg_left_out(unsigned int op)
 static void opcode_garbage(struct diff *d)
 {
 	static const unsigned int nrs[] = { 0, 1, 2, 16, 32, 4096, ~0U };
-	static uint64_t zeros[1024], ones[1024];
+	static uint64_t zeros[8192], ones[8192];
 	void *args[4] = { NULL, diff_bad_ptr(), zeros, ones };
 
 	for (unsigned int op = 0; op < 41; op++) {
@@ -358,7 +358,8 @@ static void tags(struct diff *d)
 
 static void files2_arguments(struct diff *d)
 {
-	int fds[2] = { -1, -1 };
+	/* Read as vectors too: two of them are 32 bytes. */
+	int fds[16] = { -1, -1 };
 	struct io_uring_rsrc_register rr;
 	struct io_uring_rsrc_update2 up;
 	struct ring r;
