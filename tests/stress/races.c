@@ -184,7 +184,8 @@ static void register_some(struct st_rng *r, struct slot *s)
 	switch (st_below(r, 5)) {
 	case 0:
 		for (int i = 0; i < NR_PIPES; i++)
-			files[i] = pipes[i].ends[0];
+			files[i] = __atomic_load_n(&pipes[i].ends[0],
+						   __ATOMIC_RELAXED);
 		(void)anyuring_register(fd, IORING_REGISTER_FILES, files,
 					NR_PIPES);
 		break;

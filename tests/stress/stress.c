@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/atomic.h"
 
 #define DEFAULT_SECONDS 2.0
 
@@ -50,7 +51,8 @@ static void crashed(int sig)
 
 #if defined(__SANITIZE_THREAD__)
 /* Forking with threads around is what some of these programs are about. */
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *
+__tsan_default_options(void);
 
 const char *__tsan_default_options(void)
 {
@@ -235,7 +237,7 @@ int st_enter(struct st_ring *r, unsigned int wait, unsigned int ms)
 	nr = r->tail - __atomic_load_n(r->sq_head, __ATOMIC_ACQUIRE);
 	if (r->p.flags & IORING_SETUP_SQPOLL) {
 		/* As liburing does, with the fence the flag needs. */
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		au_fence_full();
 		if (__atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) &
 		    IORING_SQ_NEED_WAKEUP)
 			flags |= IORING_ENTER_SQ_WAKEUP;
