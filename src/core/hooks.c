@@ -38,9 +38,6 @@ static void fd_closing(struct au_ring *ring, int fd)
 {
 	if ((uint32_t)fd < ring->hints_max)
 		ring->hints[fd] = 0;
-	/* A request that held a ring open would never let it end. */
-	if (au_ring_lookup_fast((unsigned int)fd))
-		return;
 	au_poller_fd_closing(ring, fd);
 	au_workers_fd_closing(ring, fd);
 }

@@ -199,6 +199,16 @@ uint8_t *au_fd_hint(struct au_ring *ring, int fd)
 	return &hints[fd];
 }
 
+int au_ring_keep_fd(int fd)
+{
+	int err;
+
+	/* A copy that the table does not know is a ring's, too. */
+	if (au_ring_lookup((unsigned int)fd, &err))
+		return -ELOOP;
+	return au_fd_dup_hidden(fd);
+}
+
 /* A dead ring to use again, or a new one; locked. */
 static struct au_ring *ring_new(void)
 {
@@ -547,12 +557,15 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		au_unlock(&ring->lock);
 		return r;
 	}
+	/* Others may find it, and close it, before it is set up. */
+	ring->nr_inside = 1;
+	r = ring->ring_fd;
 	/* pairs with the acquire in ring_lookup_slow() */
 	au_store_release(&ring->alive, true);
-	au_ring_map_fd((unsigned int)ring->ring_fd, ring);
+	au_ring_map_fd((unsigned int)r, ring);
 	*out = ring;
 	au_unlock(&ring->lock);
-	return 0;
+	return r;
 }
 
 void au_rings_fork_child(void)

@@ -292,6 +292,10 @@ static inline bool au_ring_defer(const struct au_ring *ring)
 	return ring->setup_flags & IORING_SETUP_DEFER_TASKRUN;
 }
 
+/*
+ * The ring's descriptor, or -errno. The caller counts as inside the ring, and
+ * takes itself out of nr_inside when it is set up.
+ */
 int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		   struct au_ring **out) au_must_check;
 
@@ -348,6 +352,12 @@ static inline void au_req_free(struct au_ring *ring, struct au_req *req)
  * worse than cost time.
  */
 uint8_t *au_fd_hint(struct au_ring *ring, int fd);
+
+/*
+ * A reference of a request's own on `fd`, which is about to be closed: hidden,
+ * or -errno. -ELOOP for a ring's: held by a request it would never end.
+ */
+int au_ring_keep_fd(int fd) au_must_check;
 
 /* The calling thread, as the kernel numbers it. */
 int au_gettid(void);

@@ -100,7 +100,7 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 {
 	struct io_uring_params p;
 	struct au_ring *ring;
-	int r, attach;
+	int r, attach, fd;
 
 	if (au_copy_from_user(&p, (uintptr_t)user, sizeof(p)))
 		return -EFAULT;
@@ -117,6 +117,7 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 	r = au_ring_create(entries, &p, &ring);
 	if (r < 0)
 		return r;
+	fd = r;
 	au_hooks_activate();
 	p.features = AU_SETUP_FEATURES;
 	if (au_copy_to_user((uintptr_t)user, &p, sizeof(p)))
@@ -128,16 +129,18 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 	if (r >= 0 && (p.flags & IORING_SETUP_REGISTERED_FD_ONLY)) {
 		r = au_ring_index_add(ring, -1);
 		if (r >= 0) {
-			(void)au_syscall(SYS_close, ring->ring_fd);
-			au_ring_map_fd((unsigned int)ring->ring_fd, NULL);
-			return r;
+			(void)au_syscall(SYS_close, fd);
+			au_ring_map_fd((unsigned int)fd, NULL);
+			fd = r;
 		}
 	}
-	if (r < 0) {
-		(void)anyuring_close(ring->ring_fd);
-		return r;
-	}
-	return ring->ring_fd;
+	if (r < 0)
+		(void)anyuring_close(fd);
+	au_ring_lock(ring);
+	ring->nr_inside--;
+	au_ring_maybe_destroy(ring);
+	au_ring_unlock(ring);
+	return r < 0 ? r : fd;
 }
 
 /* Which part of the ring's memory an mmap offset means. */

@@ -143,6 +143,7 @@ int au_sqpoll_start(struct au_ring *ring, uint32_t idle_ms, int cpu)
 	sp->ring = ring;
 	sp->cpu = cpu;
 	sp->idle_ns = (idle_ms ? idle_ms : 1000) * AU_NSEC_PER_MSEC;
+	au_ring_lock(ring);
 	ring->sqpoll = sp;
 	ring->has_leader = true;
 	r = au_thread_start(sqpoll_main, sp);
@@ -151,6 +152,7 @@ int au_sqpoll_start(struct au_ring *ring, uint32_t idle_ms, int cpu)
 		ring->has_leader = false;
 		free(sp);
 	}
+	au_ring_unlock(ring);
 	return r;
 }
 

@@ -389,15 +389,17 @@ void au_poller_fd_closing(struct au_ring *ring, int fd)
 		w->events = 0;
 		return;
 	}
-	hidden = au_fd_dup_hidden(fd);
-	if (hidden < 0)
+	hidden = au_ring_keep_fd(fd);
+	/* A ring's waiters stay behind, to be cancelled. */
+	if (hidden < 0 && hidden != -ELOOP)
 		return;
 	(void)watch_ctl(p, w, EPOLL_CTL_DEL, 0);
 	p->watches[fd] = NULL;
-	w->fd = hidden;
+	w->fd = hidden < 0 ? -1 : hidden;
 	w->generation = ++p->generation;
 	au_list_add_tail(&p->orphans, &w->orphan);
-	(void)watch_ctl(p, w, EPOLL_CTL_ADD, w->events);
+	if (w->fd >= 0)
+		(void)watch_ctl(p, w, EPOLL_CTL_ADD, w->events);
 	watch_follow(w);
 }
 

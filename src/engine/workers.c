@@ -341,7 +341,7 @@ void au_workers_fd_closing(struct au_ring *ring, int fd)
 			    (req->flags &
 			     (AU_REQ_F_NODE_FILE | AU_REQ_F_HIDDEN_FD)))
 				continue;
-			hidden = au_fd_dup_hidden(fd);
+			hidden = au_ring_keep_fd(fd);
 			if (hidden < 0)
 				continue;
 			req->fd = hidden;

@@ -171,6 +171,9 @@ enum au_issue au_close(struct au_req *req, unsigned int issue_flags)
 	 */
 	au_ring_fd_closing(req->ring, req->fd);
 	r = (int)au_syscall(SYS_close, req->fd);
+	/* A copy of a ring's that was not known for one until now. */
+	if (au_unlikely(au_ring_lookup_fast((unsigned int)req->fd)))
+		au_ring_map_fd((unsigned int)req->fd, NULL);
 	au_req_set_res(req, r);
 	return AU_DONE;
 }

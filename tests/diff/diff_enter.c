@@ -400,7 +400,8 @@ static void *other_thread(void *arg)
 	struct other *o = arg;
 	int fd = -1;
 
-	o->submit = ring_enter(o->r, 1, 0, 0);
+	/* An SQPOLL thread may be asleep by now, or not yet. */
+	o->submit = ring_enter(o->r, 1, 0, IORING_ENTER_SQ_WAKEUP);
 	o->wait = ring_enter(o->r, 0, 0, IORING_ENTER_GETEVENTS);
 	o->plain = ring_enter(o->r, 0, 0, 0);
 	o->reg = o->d->be->reg((unsigned int)o->r->fd, IORING_REGISTER_FILES,
@@ -436,7 +437,10 @@ static void another_thread(struct diff *d)
 		diff_res(d, o.wait, "wait");
 		diff_res(d, o.plain, "plain");
 		diff_res(d, o.reg, "register");
-		ring_settle(&r, RING_ORDER);
+		if (flags[i] & IORING_SETUP_SQPOLL)
+			ring_wait(&r, 1, RING_ORDER);
+		else
+			ring_settle(&r, RING_ORDER);
 		ring_close(&r);
 	}
 }

@@ -507,6 +507,24 @@ static void test_requests_on_the_ring_itself(uint32_t flags)
 	ST_CHECK(st_fds_settle(before));
 }
 
+/* Nor do those on a copy that no call has named. */
+static void test_requests_on_a_copy_of_the_ring(uint32_t flags)
+{
+	unsigned int before = st_fds();
+	struct st_ring r;
+	int copy;
+
+	st_ring_init(&r, 8, flags);
+	copy = fcntl(r.fd, F_DUPFD_CLOEXEC, 0);
+	ST_CHECK(copy >= 0);
+	st_prep(&r, IORING_OP_POLL_ADD, copy, NULL, 0, 0, 1)->poll32_events =
+		POLLIN;
+	ST_CHECK(st_enter(&r, 0, 0) == 1);
+	ST_CHECK(anyuring_close(copy) == 0);
+	st_ring_exit(&r);
+	ST_CHECK(st_fds_settle(before));
+}
+
 /* Waiting through a fork: the child has none of the parent's threads. */
 static void test_fork_with_pending(void)
 {
@@ -602,6 +620,8 @@ int main(void)
 	RUN(test_last_close_of_a_dup, IORING_SETUP_SQPOLL);
 	RUN(test_requests_on_the_ring_itself, 0);
 	RUN(test_requests_on_the_ring_itself, IORING_SETUP_SQPOLL);
+	RUN(test_requests_on_a_copy_of_the_ring, 0);
+	RUN(test_requests_on_a_copy_of_the_ring, IORING_SETUP_SQPOLL);
 	RUN(test_fork_with_pending);
 	return failed > 0;
 }
