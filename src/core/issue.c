@@ -147,6 +147,13 @@ static au_cold void req_check_lazy(struct au_ring *ring, struct au_req *req)
 	ring->prep_failed = true;
 }
 
+/* A ring's descriptor is one end of a socket pair, which nobody shall see. */
+static bool req_is_ring(const struct au_req *req)
+{
+	return !(req->flags & AU_REQ_F_NODE_FILE) &&
+	       au_ring_lookup_fast((unsigned int)req->fd);
+}
+
 void au_req_issue(struct au_ring *ring, struct au_req *req)
 {
 	const struct au_op *op = &au_ops[req->opcode];
@@ -159,6 +166,11 @@ void au_req_issue(struct au_ring *ring, struct au_req *req)
 			au_req_issued(ring, req, AU_DONE);
 			return;
 		}
+	}
+	if ((op->traits & AU_OP_SOCKET) && au_unlikely(req_is_ring(req))) {
+		au_req_set_res(req, -ENOTSOCK);
+		au_req_issued(ring, req, AU_DONE);
+		return;
 	}
 	if (op->traits & AU_OP_BLOCKING) {
 		req_punt(ring, req, work_kind(op));

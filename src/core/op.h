@@ -36,9 +36,10 @@ enum {
 	AU_OP_POLLOUT = 1 << 5, /* ... until writable */
 	AU_OP_BLOCKING = 1 << 6, /* always in a worker (path operations) */
 	AU_OP_UNBOUND = 1 << 7, /* may sleep for ever: not a disk's speed */
-	AU_OP_CANCEL_COUNTS = 1 << 10, /* cancelling it results in 1 */
 	AU_OP_LAZY = 1 << 8, /* has a stabilise step, see the cold row */
 	AU_OP_RUN = 1 << 9, /* neighbours may be done by one call */
+	AU_OP_CANCEL_COUNTS = 1 << 10, /* cancelling it results in 1 */
+	AU_OP_SOCKET = 1 << 11, /* wants a socket, which a ring is not */
 };
 
 struct au_op {

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "anyuring.h"
+#include "base/atomic.h"
 
 #define EXIT_SKIP    77
 #define BODY_SECONDS 20 /* a body's limit */
@@ -364,7 +365,7 @@ static int ring_submit_sqpoll(struct ring *r, uint32_t n)
 	uint64_t end = diff_now_ms() + (uint64_t)(WAIT_MS * r->d->scale);
 	unsigned int flags = 0;
 
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	au_fence_full();
 	if (__atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) &
 	    IORING_SQ_NEED_WAKEUP)
 		flags = IORING_ENTER_SQ_WAKEUP;

@@ -25,6 +25,7 @@
 #include <unistd.h>
 #include "anyuring.h"
 #include "program.h"
+#include "base/atomic.h"
 
 #define FD_BASE 100 /* the objects' descriptors, clear of what is opened */
 
@@ -532,7 +533,7 @@ static void submit(const struct step *s)
 	}
 	__atomic_store_n(r->sq_tail, tail, __ATOMIC_RELEASE);
 	if (r->flags & IORING_SETUP_SQPOLL)
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		au_fence_full();
 	while (n) {
 		int did = w.b->enter((unsigned int)r->fd, n, 0,
 				     r->flags & IORING_SETUP_SQPOLL ?

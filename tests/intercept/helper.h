@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sanitized.h"
 #include "passthrough.h"
 #include "uapi/io_uring.h"
 
