@@ -197,11 +197,10 @@ static int rw_vector_lengths(const struct au_rw *rw)
 
 int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
-	int r = rw_prep(req, sqe,
-			RW_FIXED | RW_VECTOR |
-				(req->opcode == IORING_OP_WRITEV_FIXED ?
-					 RW_WRITE :
-					 0));
+	int r = rw_prep(
+		req, sqe,
+		RW_FIXED | RW_VECTOR |
+			(req->opcode == IORING_OP_WRITEV_FIXED ? RW_WRITE : 0));
 
 	if (r >= 0)
 		r = au_req_stabilise(req);
@@ -332,8 +331,7 @@ static au_cold uint8_t rw_learn(struct au_req *req, bool write)
 		 * In gVisor no file takes the flag, and to wake a worker
 		 * costs ten times the read, which its kernel has buffered.
 		 */
-		if (fs_in_memory(req->fd) ||
-		    au_nowait() == AU_NOWAIT_IGNORED)
+		if (fs_in_memory(req->fd) || au_nowait() == AU_NOWAIT_IGNORED)
 			hint = AU_HINT_MEMORY;
 		else if (write && !(au_syscall(SYS_fcntl, req->fd, F_GETFL) &
 				    (O_DIRECT | O_DSYNC)))
@@ -687,34 +685,52 @@ enum au_issue au_write(struct au_req *req, unsigned int issue_flags)
 	return rw_try(req, issue_flags);
 }
 
-/* The next bytes of the same file, in the same direction, and nothing special. */
+/* Nothing special about either: the same op, at a place, not too long. */
 bool au_rw_follows(const struct au_req *last, const struct au_req *req)
 {
 	const struct au_rw *a = (const void *)last->cmd;
 	const struct au_rw *b = (const void *)req->cmd;
 
-	return last->opcode == req->opcode && last->fd == req->fd &&
-	       a->pos != UINT64_MAX && a->pos + a->len == b->pos &&
-	       !(a->rw_flags | b->rw_flags) && a->len && b->len &&
-	       a->len <= RW_RUN_PART_MAX && b->len <= RW_RUN_PART_MAX;
+	return last->opcode == req->opcode && a->pos != UINT64_MAX &&
+	       b->pos != UINT64_MAX && !(a->rw_flags | b->rw_flags) && a->len &&
+	       b->len && a->len <= RW_RUN_PART_MAX && b->len <= RW_RUN_PART_MAX;
 }
 
-/*
- * One vectored call for the run. What it covers whole is finished; whatever is
- * not, or any error, is left to each request's own call.
- */
-uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
+/* How many from the front are the next bytes of the same file. */
+static uint32_t rw_adjacent(struct au_req **reqs, uint32_t nr)
+{
+	uint32_t n = 1;
+
+	for (; n < nr; n++) {
+		const struct au_rw *a = (const void *)reqs[n - 1]->cmd;
+		const struct au_rw *b = (const void *)reqs[n]->cmd;
+
+		if (reqs[n]->fd != reqs[0]->fd || a->pos + a->len != b->pos)
+			break;
+	}
+	return n;
+}
+
+/* One call for neighbours: how many of them it covers whole. */
+static uint32_t rw_run_call(struct au_req **reqs, uint32_t nr)
 {
 	struct au_rw *first = au_req_cmd(reqs[0], struct au_rw);
 	bool write = first->kind & RW_WRITE;
 	uint8_t *hint = rw_hint(reqs[0]);
-	struct iovec iov[AU_RUN_MAX];
 	uint32_t flags = RWF_NOWAIT, done = 0;
+	struct iovec iov[AU_RUN_MAX];
 	long res;
 
 	if (hint && (*hint & (write ? AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
 				      AU_HINT_MEMORY)))
 		flags = 0;
+	if (nr == 1) {
+		res = rw_call(reqs[0], first, flags);
+		if (res != (long)first->len)
+			return 0;
+		reqs[0]->res = (int)res;
+		return 1;
+	}
 	for (uint32_t i = 0; i < nr; i++) {
 		struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
 
@@ -726,6 +742,27 @@ uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
 		reqs[done]->res = (int)iov[done].iov_len;
 		res -= (long)iov[done].iov_len;
 		done++;
+	}
+	return done;
+}
+
+/*
+ * Does a run call after call, neighbours by one, with nothing in between: after
+ * a system call the processor has forgotten what it predicts, and a loop of
+ * calls is soonest learnt again. Whatever is not covered whole, or gives an
+ * error, is left to each request's own call.
+ */
+uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
+{
+	uint32_t done = 0;
+
+	while (done < nr) {
+		uint32_t n = rw_adjacent(reqs + done, nr - done);
+		uint32_t did = rw_run_call(reqs + done, n);
+
+		done += did;
+		if (did < n)
+			break;
 	}
 	return done;
 }
