@@ -37,6 +37,35 @@ void au_node_put(struct au_ring *ring, struct au_rsrc_node *n)
 	free(n);
 }
 
+void au_rsrc_table_drop(struct au_ring *ring, struct au_rsrc_table *t,
+			bool silent)
+{
+	for (uint32_t i = 0; i < t->nr; i++) {
+		struct au_rsrc_node *n = t->nodes[i];
+
+		if (!n)
+			continue;
+		if (silent)
+			n->tag = 0;
+		au_node_put(ring, n);
+	}
+	au_rsrc_table_free(t);
+}
+
+int au_rsrc_register_arg(struct io_uring_rsrc_register *rr, uint64_t arg,
+			 uint32_t size)
+{
+	if (size != sizeof(*rr))
+		return -EINVAL;
+	if (au_copy_from_user(rr, arg, sizeof(*rr)))
+		return -EFAULT;
+	if (!rr->nr || rr->resv2 || (rr->flags & ~IORING_RSRC_REGISTER_SPARSE))
+		return -EINVAL;
+	if ((rr->flags & IORING_RSRC_REGISTER_SPARSE) && rr->data)
+		return -EINVAL;
+	return 0;
+}
+
 void au_register_release(struct au_ring *ring)
 {
 	(void)au_unregister_files(ring);

@@ -11,6 +11,17 @@
 /* Drops a reference; the last one ends the node and posts its tag. */
 void au_node_put(struct au_ring *ring, struct au_rsrc_node *n);
 
+/*
+ * Takes every node out of a table and frees it. `silent`: no tag is posted,
+ * because registering failed.
+ */
+void au_rsrc_table_drop(struct au_ring *ring, struct au_rsrc_table *t,
+			bool silent);
+
+/* The argument of REGISTER_FILES2 and REGISTER_BUFFERS2, checked. */
+int au_rsrc_register_arg(struct io_uring_rsrc_register *rr, uint64_t arg,
+			 uint32_t size) au_must_check;
+
 /* Everything registered is given up: the ring ends. */
 void au_register_release(struct au_ring *ring);
 

@@ -59,20 +59,6 @@ static int iov_and_tag(uint64_t iovs, uint64_t tags, uint32_t i,
 	return r;
 }
 
-static void buffers_drop(struct au_ring *ring, bool silent)
-{
-	for (uint32_t i = 0; i < ring->buffers.nr; i++) {
-		struct au_rsrc_node *n = ring->buffers.nodes[i];
-
-		if (!n)
-			continue;
-		if (silent)
-			n->tag = 0;
-		au_node_put(ring, n);
-	}
-	au_rsrc_table_free(&ring->buffers);
-}
-
 int au_register_buffers(struct au_ring *ring, uint64_t iovs, uint32_t nr,
 			uint64_t tags)
 {
@@ -92,22 +78,17 @@ int au_register_buffers(struct au_ring *ring, uint64_t iovs, uint32_t nr,
 			r = buffer_node(&iov, tag, &ring->buffers.nodes[i]);
 	}
 	if (r < 0)
-		buffers_drop(ring, true);
+		au_rsrc_table_drop(ring, &ring->buffers, true);
 	return r;
 }
 
 int au_register_buffers2(struct au_ring *ring, uint64_t arg, uint32_t size)
 {
 	struct io_uring_rsrc_register rr;
+	int r = au_rsrc_register_arg(&rr, arg, size);
 
-	if (size != sizeof(rr))
-		return -EINVAL;
-	if (au_copy_from_user(&rr, arg, sizeof(rr)))
-		return -EFAULT;
-	if (!rr.nr || rr.resv2 || (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
-		return -EINVAL;
-	if ((rr.flags & IORING_RSRC_REGISTER_SPARSE) && rr.data)
-		return -EINVAL;
+	if (r < 0)
+		return r;
 	return au_register_buffers(ring, rr.data, rr.nr, rr.tags);
 }
 
@@ -152,7 +133,7 @@ int au_unregister_buffers(struct au_ring *ring)
 {
 	if (!ring->buffers.registered)
 		return -ENXIO;
-	buffers_drop(ring, false);
+	au_rsrc_table_drop(ring, &ring->buffers, false);
 	return 0;
 }
 
@@ -262,7 +243,7 @@ static int clone_buffers(struct au_ring *ring,
 		au_rsrc_table_free(&t);
 		return r;
 	}
-	buffers_drop(ring, false);
+	au_rsrc_table_drop(ring, &ring->buffers, false);
 	ring->buffers = t;
 	return 0;
 }
@@ -277,8 +258,8 @@ int au_register_clone_buffers(struct au_ring *ring, uint64_t arg)
 
 	if (au_copy_from_user(&b, arg, sizeof(b)))
 		return -EFAULT;
-	if (b.flags & ~(IORING_REGISTER_SRC_REGISTERED |
-			IORING_REGISTER_DST_REPLACE))
+	if (b.flags &
+	    ~(IORING_REGISTER_SRC_REGISTERED | IORING_REGISTER_DST_REPLACE))
 		return -EINVAL;
 	replace = b.flags & IORING_REGISTER_DST_REPLACE;
 	if (!replace && ring->buffers.nr)

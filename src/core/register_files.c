@@ -66,20 +66,6 @@ static int files_fill(struct au_ring *ring, uint64_t fds, uint64_t tags)
 	return 0;
 }
 
-static void files_drop(struct au_ring *ring, bool silent)
-{
-	for (uint32_t i = 0; i < ring->files.nr; i++) {
-		struct au_rsrc_node *n = ring->files.nodes[i];
-
-		if (!n)
-			continue;
-		if (silent)
-			n->tag = 0;
-		au_node_put(ring, n);
-	}
-	au_rsrc_table_free(&ring->files);
-}
-
 int au_register_files(struct au_ring *ring, uint64_t fds, uint32_t nr,
 		      uint64_t tags)
 {
@@ -100,22 +86,17 @@ int au_register_files(struct au_ring *ring, uint64_t fds, uint32_t nr,
 		return r;
 	r = files_fill(ring, fds, tags);
 	if (r < 0)
-		files_drop(ring, true);
+		au_rsrc_table_drop(ring, &ring->files, true);
 	return r;
 }
 
 int au_register_files2(struct au_ring *ring, uint64_t arg, uint32_t size)
 {
 	struct io_uring_rsrc_register rr;
+	int r = au_rsrc_register_arg(&rr, arg, size);
 
-	if (size != sizeof(rr))
-		return -EINVAL;
-	if (au_copy_from_user(&rr, arg, sizeof(rr)))
-		return -EFAULT;
-	if (!rr.nr || rr.resv2 || (rr.flags & ~IORING_RSRC_REGISTER_SPARSE))
-		return -EINVAL;
-	if ((rr.flags & IORING_RSRC_REGISTER_SPARSE) && rr.data)
-		return -EINVAL;
+	if (r < 0)
+		return r;
 	return au_register_files(ring, rr.data, rr.nr, rr.tags);
 }
 
@@ -123,7 +104,7 @@ int au_unregister_files(struct au_ring *ring)
 {
 	if (!ring->files.registered)
 		return -ENXIO;
-	files_drop(ring, false);
+	au_rsrc_table_drop(ring, &ring->files, false);
 	return 0;
 }
 

@@ -52,7 +52,6 @@ enum {
 	AU_REQ_F_STREAM = 1 << 21, /* the file has no positions */
 	AU_REQ_F_CQE32 = 1 << 22, /* extra[] goes into the CQE */
 	AU_REQ_F_HIDDEN_FD = 1 << 23, /* fd is a reference of its own */
-	AU_REQ_F_SYNC_CANCEL = 1 << 24, /* somebody waits for its end */
 	AU_REQ_F_MESSAGE = 1 << 26, /* no request: a CQE from elsewhere */
 	AU_REQ_F_NOTIF = 1 << 27, /* a second CQE follows, with extra[0] */
 	AU_REQ_F_AGAIN = 1 << 25, /* in the poller's list of those to go on */

@@ -149,7 +149,6 @@ struct au_ring {
 		struct au_mpscq done; /* requests that workers finished */
 		uint32_t asleep; /* the leader sleeps (or is about to) */
 		uint32_t cq_seq; /* futex: bumped for followers */
-		uint32_t kicked; /* work wants the holder: run before leaving */
 	} au_aligned_cacheline;
 
 	/* engines */

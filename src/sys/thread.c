@@ -12,8 +12,6 @@
 
 #define THREAD_STACK (128 * 1024)
 
-static __thread bool thread_is_ours;
-
 struct thread_start {
 	void *(*main)(void *);
 	void *arg;
@@ -24,7 +22,6 @@ static void *thread_main(void *p)
 	struct thread_start s = *(struct thread_start *)p;
 
 	free(p);
-	thread_is_ours = true;
 	return s.main(s.arg);
 }
 
@@ -51,11 +48,6 @@ int au_thread_start(void *(*main)(void *), void *arg)
 	if (r)
 		free(s);
 	return -r;
-}
-
-bool au_thread_is_ours(void)
-{
-	return thread_is_ours;
 }
 
 void au_thread_name(const char *name)

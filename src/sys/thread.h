@@ -31,7 +31,4 @@ int au_interrupt_signal(void);
 void au_thread_interruptible(int sig);
 int au_thread_interrupt(pid_t tid, int sig);
 
-/* True while the calling thread is one of the engine's. */
-bool au_thread_is_ours(void);
-
 #endif
