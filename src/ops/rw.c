@@ -561,12 +561,16 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 {
 	struct au_ring *ring = req->ring;
 	struct au_kbuf_sel sel;
+	bool is_ring = false;
 	int r;
 
 	au_ring_lock(ring);
 	r = au_kbuf_pick(&ring->kbufs, req->buf_index, rw->want, &sel);
-	if (r >= 0)
+	if (r >= 0) {
+		/* The group may be gone when the read comes back. */
+		is_ring = sel.group->is_ring;
 		req->cqe_flags = au_kbuf_take(&sel, sel.len);
+	}
 	au_ring_unlock(ring);
 	if (r < 0)
 		return rw_done(req, rw, r);
@@ -578,7 +582,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	if (req->res >= 0)
 		req->cqe_flags = au_kbuf_give_back(&ring->kbufs, req->buf_index,
 						   &sel, (uint32_t)req->res);
-	else if (sel.group->is_ring) {
+	else if (is_ring) {
 		(void)au_kbuf_give_back(&ring->kbufs, req->buf_index, &sel, 0);
 		req->cqe_flags = 0;
 	}
