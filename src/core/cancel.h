@@ -5,6 +5,12 @@
 
 #include "core/ring.h"
 
+/* What ASYNC_CANCEL and SYNC_CANCEL may be told. */
+#define AU_CANCEL_FLAGS                                           \
+	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |       \
+	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED | \
+	 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
+
 struct au_cancel {
 	uint32_t flags; /* IORING_ASYNC_CANCEL_* */
 	uint64_t user_data;

@@ -203,11 +203,6 @@ static int register_clock(struct au_ring *ring, uint64_t arg)
 	return 0;
 }
 
-#define CANCEL_FLAGS                                              \
-	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |       \
-	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED | \
-	 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
-
 /* Cancels and waits until what was cancelled has ended. */
 static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 {
@@ -218,7 +213,7 @@ static int register_sync_cancel(struct au_ring *ring, uint64_t arg)
 
 	if (au_copy_from_user(&sc, arg, sizeof(sc)))
 		return -EFAULT;
-	if (sc.flags & ~(uint32_t)CANCEL_FLAGS)
+	if (sc.flags & ~(uint32_t)AU_CANCEL_FLAGS)
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(sc.pad); i++) {
 		if (sc.pad[i])

@@ -5,11 +5,6 @@
 #include <errno.h>
 #include "ops/ops.h"
 
-#define CANCEL_FLAGS                                              \
-	(IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_FD |       \
-	 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_FD_FIXED | \
-	 IORING_ASYNC_CANCEL_USERDATA | IORING_ASYNC_CANCEL_OP)
-
 struct au_async_cancel {
 	uint64_t user_data;
 	uint32_t flags;
@@ -27,7 +22,7 @@ int au_async_cancel_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	c->user_data = AU_READ_ONCE(sqe->addr);
 	c->flags = AU_READ_ONCE(sqe->cancel_flags);
-	if (c->flags & ~(uint32_t)CANCEL_FLAGS)
+	if (c->flags & ~(uint32_t)AU_CANCEL_FLAGS)
 		return -EINVAL;
 	if (c->flags & IORING_ASYNC_CANCEL_FD) {
 		if (c->flags & IORING_ASYNC_CANCEL_ANY)
