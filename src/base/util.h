@@ -16,6 +16,8 @@
 #define AU_CACHELINE         64
 #define au_aligned_cacheline __attribute__((aligned(AU_CACHELINE)))
 #define au_must_check        __attribute__((warn_unused_result))
+#define au_noinline          __attribute__((noinline))
+#define au_hidden            __attribute__((visibility("hidden")))
 #define au_cold              __attribute__((cold, noinline))
 
 #define AU_NSEC_PER_SEC      1000000000ULL

@@ -30,6 +30,7 @@ static void cqe_overflow(struct au_ring *ring, uint64_t user_data, int32_t res,
 	o->extra[0] = extra ? extra[0] : 0;
 	o->extra[1] = extra ? extra[1] : 0;
 	au_slist_push(&ring->overflow, &o->node);
+	ring->cq_limit = ring->cq_tail;
 	if (!ring->nr_overflow++)
 		au_fetch_or(&ring->shared->sq_flags, IORING_SQ_CQ_OVERFLOW);
 }
@@ -105,6 +106,8 @@ void au_cqe_post_slow(struct au_ring *ring, uint64_t user_data, int32_t res,
 	/* Behind what overflowed before, or the order would change. */
 	if (ring->nr_overflow || !cqe_write(ring, user_data, res, flags, extra))
 		cqe_overflow(ring, user_data, res, flags, extra);
+	else if (!ring->cqe_shift)
+		ring->cq_limit = ring->cq_head_seen + ring->cq_entries;
 }
 
 void au_cq_flush_overflow(struct au_ring *ring)
@@ -191,15 +194,16 @@ void au_req_complete_slow(struct au_ring *ring, struct au_req *req)
 	if (req->flags & AU_REQ_F_NODE_BUF)
 		au_node_put(ring, req->buf_node);
 	ring->nr_inflight--;
+	req->link = NULL;
 	au_req_free(ring, req);
 	if (next)
 		au_links_start(ring, next);
 }
 
-void au_ring_after_complete(struct au_ring *ring)
+void au_ring_after_complete_slow(struct au_ring *ring)
 {
-	if (au_unlikely(ring->run_counted))
+	if (ring->run_counted)
 		ring->run_counted(ring);
-	if (au_unlikely(ring->nr_deferred))
+	if (ring->nr_deferred)
 		au_drain_run(ring);
 }

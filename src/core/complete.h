@@ -17,9 +17,7 @@ static inline void au_cqe_post(struct au_ring *ring, uint64_t user_data,
 {
 	struct io_uring_cqe *cqe;
 
-	if (au_unlikely(ring->cq_tail - ring->cq_head_seen >=
-				ring->cq_entries ||
-			ring->cqe_shift)) {
+	if (au_unlikely((int32_t)(ring->cq_tail - ring->cq_limit) >= 0)) {
 		au_cqe_post_slow(ring, user_data, res, flags, NULL);
 		return;
 	}
@@ -58,6 +56,11 @@ void au_cq_flush_overflow(struct au_ring *ring);
 /* Recomputes ring->notify after one of its reasons changed. */
 void au_cq_update_notify(struct au_ring *ring);
 
+/* A request with one of these ends by more than a CQE. */
+#define AU_REQ_F_ENDS_SLOW                                                   \
+	(AU_REQ_F_LINKS | AU_REQ_F_CQE_SKIP | AU_REQ_F_COMPLETE_SLOW |       \
+	 AU_REQ_F_NEED_CLEANUP | AU_REQ_F_NODE_FILE | AU_REQ_F_NODE_BUF)
+
 void au_req_complete_slow(struct au_ring *ring, struct au_req *req);
 
 /*
@@ -66,11 +69,7 @@ void au_req_complete_slow(struct au_ring *ring, struct au_req *req);
  */
 static inline void au_req_complete(struct au_ring *ring, struct au_req *req)
 {
-	const uint64_t slow = AU_REQ_F_LINKS | AU_REQ_F_CQE_SKIP |
-			      AU_REQ_F_COMPLETE_SLOW | AU_REQ_F_NEED_CLEANUP |
-			      AU_REQ_F_NODE_FILE | AU_REQ_F_NODE_BUF;
-
-	if (au_unlikely(req->flags & slow)) {
+	if (au_unlikely(req->flags & AU_REQ_F_ENDS_SLOW)) {
 		au_req_complete_slow(ring, req);
 		return;
 	}
@@ -90,7 +89,13 @@ static inline void au_req_complete_res(struct au_ring *ring, struct au_req *req,
 bool au_req_post_more(struct au_ring *ring, struct au_req *req, int res,
 		      uint32_t flags);
 
+void au_ring_after_complete_slow(struct au_ring *ring);
+
 /* Fires counted timeouts and releases drained requests, if it is time. */
-void au_ring_after_complete(struct au_ring *ring);
+static inline void au_ring_after_complete(struct au_ring *ring)
+{
+	if (au_unlikely(ring->run_counted || ring->nr_deferred))
+		au_ring_after_complete_slow(ring);
+}
 
 #endif

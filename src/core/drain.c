@@ -38,7 +38,7 @@ void au_drain_defer(struct au_ring *ring, struct au_req *req)
 	au_drain_run(ring);
 	/* After a drain that is still in flight the next one has to ask too. */
 	if (!drain && au_list_empty(&ring->deferred))
-		ring->drain_active = false;
+		ring->special &= ~(uint32_t)AU_SPECIAL_DRAIN;
 }
 
 void au_drain_run(struct au_ring *ring)

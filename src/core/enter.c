@@ -81,18 +81,24 @@ static au_cold int arg_reg(struct au_ring *ring, struct au_wait *w,
 	return 0;
 }
 
-static int enter_wait(struct au_ring *ring, unsigned int min_complete,
-		      unsigned int flags, const void *argp, size_t argsz)
+/* Most often all there is to wait for was done by submitting. */
+static inline bool enter_need_not_wait(struct au_ring *ring,
+				       unsigned int min_complete,
+				       unsigned int flags)
+{
+	return !(flags & IORING_ENTER_EXT_ARG) && !ring->pending.nr &&
+	       au_mpscq_empty(&ring->done) && !ring->nr_overflow &&
+	       au_cq_ready(ring) >= min_complete;
+}
+
+static au_noinline int enter_wait(struct au_ring *ring,
+				  unsigned int min_complete, unsigned int flags,
+				  const void *argp, size_t argsz)
 {
 	struct au_wait w = { .min_complete = min_complete,
 			     .deadline_ns = AU_NSEC_FOREVER };
 	int r;
 
-	/* Most often all there is to wait for was done by submitting. */
-	if (au_likely(!(flags & IORING_ENTER_EXT_ARG) && !ring->pending.nr &&
-		      au_mpscq_empty(&ring->done) && !ring->nr_overflow &&
-		      au_cq_ready(ring) >= min_complete))
-		return 0;
 	if (flags & IORING_ENTER_EXT_ARG) {
 		r = flags & IORING_ENTER_EXT_ARG_REG ?
 			    arg_reg(ring, &w, flags, argp, argsz) :
@@ -147,6 +153,8 @@ static int enter_locked(struct au_ring *ring, unsigned int to_submit,
 	}
 	if (au_ring_defer(ring) && au_unlikely(!enter_is_owner(ring)))
 		return r ? r : -EEXIST;
+	if (au_likely(enter_need_not_wait(ring, min_complete, flags)))
+		return r;
 	wait = enter_wait(ring, min_complete, flags, argp, argsz);
 	return r ? r : wait;
 }

@@ -264,13 +264,14 @@ void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 	au_req_unpark(ring, req);
 	if (req->res == -EINTR && req->cancelled)
 		req->res = -ECANCELED;
+	req->cancelled = false;
 	au_req_complete(ring, req);
 }
 
 bool au_ring_hand_back(struct au_ring *ring, struct au_req *req)
 {
 	(void)au_mpscq_push(&ring->done, &req->node);
-	/* pairs with the fence in ring.c:au_ring_unlock() */
+	/* pairs with the fence in ring.h:au_ring_unlock() */
 	au_fence_after_rmw();
 	if (!au_ring_trylock(ring))
 		return false;

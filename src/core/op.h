@@ -54,7 +54,7 @@ struct au_op {
 	enum au_issue (*issue)(struct au_req *req, unsigned int issue_flags);
 
 	uint32_t traits; /* AU_OP_* */
-};
+} __attribute__((aligned(32))); /* found by a shift */
 
 struct au_op_cold {
 	const char *name;
@@ -88,7 +88,7 @@ struct au_op_cold {
 		      uint32_t events);
 };
 
-extern const struct au_op au_ops[IORING_OP_LAST];
+extern const struct au_op au_ops[IORING_OP_LAST] au_hidden;
 extern const struct au_op_cold au_ops_cold[IORING_OP_LAST];
 
 /* Does this engine serve the opcode? What the probe reports. */

@@ -156,6 +156,8 @@ static int register_enable(struct au_ring *ring)
 		ring->owner_tid = au_gettid();
 	ring->disabled = false;
 	ring->restrictions.active = ring->restrictions.registered;
+	if (ring->restrictions.active)
+		ring->special |= AU_SPECIAL_RESTRICTED;
 	au_ring_kick(ring);
 	return 0;
 }

@@ -84,8 +84,7 @@ void au_ring_map_fd(unsigned int fd, struct au_ring *ring)
 		au_store_release(slot, ring);
 }
 
-/* A descriptor the table does not know: a dup, or no ring at all. */
-static au_cold struct au_ring *ring_lookup_slow(unsigned int fd, int *err)
+struct au_ring *au_ring_lookup_slow(unsigned int fd, int *err)
 {
 	struct au_fd_id id;
 	struct au_ring *r;
@@ -107,34 +106,19 @@ static au_cold struct au_ring *ring_lookup_slow(unsigned int fd, int *err)
 	return NULL;
 }
 
-struct au_ring *au_ring_lookup(unsigned int fd, int *err)
-{
-	struct au_ring *ring = au_ring_lookup_fast(fd);
-
-	if (au_likely(ring && au_load_relaxed(&ring->alive)))
-		return ring;
-	return ring_lookup_slow(fd, err);
-}
-
-void au_ring_unlock(struct au_ring *ring)
+void au_ring_unlocked_slow(struct au_ring *ring)
 {
 	bool again = true;
 
-	/*
-	 * A worker that found the lock taken left its request to us: the fence
-	 * pairs with the one in workers.c:worker_post().
-	 */
 	while (again) {
-		au_unlock(&ring->lock);
-		au_fence_after_rmw();
-		if (au_likely(au_mpscq_empty(&ring->done)) ||
-		    !au_ring_trylock(ring))
+		if (au_mpscq_empty(&ring->done) || !au_ring_trylock(ring))
 			return;
 		au_ring_serve(ring);
 		/* What a DEFER_TASKRUN ring's owner has to do stays there. */
 		again = !ring->announced;
+		au_unlock(&ring->lock);
+		au_fence_after_rmw();
 	}
-	au_unlock(&ring->lock);
 }
 
 void au_ring_serve(struct au_ring *ring)
@@ -342,7 +326,7 @@ static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 	}
 	ring->rings_size = au_align_up(ring->rings_size, 4096);
 	ring->sqes_size =
-		au_align_up((size_t)ring->sq_entries << ring->sqe_shift, 4096);
+		au_align_up((size_t)ring->sq_entries * ring->sqe_size, 4096);
 
 	p->sq_off.head = offsetof(struct au_ring_shared, sq_head);
 	p->sq_off.tail = offsetof(struct au_ring_shared, sq_tail);
@@ -541,8 +525,10 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	ring->sq_mask = p->sq_entries - 1;
 	ring->cq_entries = p->cq_entries;
 	ring->cq_mask = p->cq_entries - 1;
-	ring->sqe_shift = p->flags & IORING_SETUP_SQE128 ? 7 : 6;
+	ring->sqe_size = p->flags & IORING_SETUP_SQE128 ? 128 : 64;
 	ring->cqe_shift = p->flags & IORING_SETUP_CQE32 ? 1 : 0;
+	if (p->flags & IORING_SETUP_IOPOLL)
+		ring->special = AU_SPECIAL_IOPOLL;
 	ring->disabled = p->flags & IORING_SETUP_R_DISABLED;
 	if ((p->flags & IORING_SETUP_SINGLE_ISSUER) && !ring->disabled)
 		ring->owner_tid = au_gettid();
@@ -560,7 +546,7 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	/* Others may find it, and close it, before it is set up. */
 	ring->nr_inside = 1;
 	r = ring->ring_fd;
-	/* pairs with the acquire in ring_lookup_slow() */
+	/* pairs with the acquire in au_ring_lookup_slow() */
 	au_store_release(&ring->alive, true);
 	au_ring_map_fd((unsigned int)r, ring);
 	*out = ring;

@@ -78,6 +78,15 @@ struct au_run {
 
 struct au_sqpoll;
 
+/* Why an SQE cannot go straight through, whatever it is. */
+enum {
+	AU_SPECIAL_CHAIN = 1 << 0, /* a chain is being built */
+	AU_SPECIAL_DRAIN = 1 << 1, /* requests wait for earlier ones */
+	AU_SPECIAL_DRAIN_NEXT = 1 << 2, /* what follows the chain drains */
+	AU_SPECIAL_RESTRICTED = 1 << 3,
+	AU_SPECIAL_IOPOLL = 1 << 4,
+};
+
 struct au_ring {
 	/* set up once; read by everybody */
 	struct {
@@ -88,7 +97,7 @@ struct au_ring {
 		uint32_t sq_entries, sq_mask;
 		uint32_t cq_entries, cq_mask;
 		uint32_t setup_flags; /* IORING_SETUP_* */
-		uint8_t sqe_shift; /* log2 of an SQE's size */
+		uint32_t sqe_size;
 		uint8_t cqe_shift; /* CQEs take 1 << cqe_shift 16-byte slots */
 	} au_aligned_cacheline;
 
@@ -100,7 +109,8 @@ struct au_ring {
 		struct au_req *link_head, *link_tail; /* chain being built */
 		uint32_t nr_inflight; /* requests between fetch and CQE */
 		uint32_t nr_deferred; /* of those, waiting for earlier ones */
-		bool drain_active, drain_next, drain_disabled;
+		uint32_t special; /* AU_SPECIAL_*: no SQE is a plain one */
+		bool drain_disabled;
 		bool drain_running;
 		bool link_running; /* the next of a chain is being started */
 		bool disabled; /* R_DISABLED and not enabled yet */
@@ -130,6 +140,7 @@ struct au_ring {
 	struct {
 		uint32_t cq_tail; /* the true one */
 		uint32_t cq_tail_shared; /* what the application was told */
+		uint32_t cq_limit; /* up to here a CQE is simply written */
 		uint32_t cq_head_seen; /* a bound that spares reads of it */
 		uint32_t nr_overflow;
 		uint32_t nr_timeouts; /* timeouts fired: they end waits */
@@ -218,19 +229,13 @@ _Static_assert(offsetof(struct au_ring, counted) -
 		       AU_CACHELINE,
 	       "what posting a CQE touches is one line");
 
-/*
- * The ring behind a descriptor, or NULL with *err = -EBADF or -EOPNOTSUPP.
- * The ring may end at any time until its lock is held and `alive` seen.
- */
-struct au_ring *au_ring_lookup(unsigned int fd, int *err);
-
 /* Descriptor to ring, two levels, read without a lock. */
 enum {
 	AU_FDMAP_BLOCK = 1024,
 	AU_FDMAP_BLOCKS = 1024,
 };
 
-extern struct au_ring **au_fdmap[AU_FDMAP_BLOCKS];
+extern struct au_ring **au_fdmap[AU_FDMAP_BLOCKS] au_hidden;
 
 /* Only what the table knows: no system call. */
 static inline struct au_ring *au_ring_lookup_fast(unsigned int fd)
@@ -242,6 +247,22 @@ static inline struct au_ring *au_ring_lookup_fast(unsigned int fd)
 	/* Both pair with the releases in ring.c:au_ring_map_fd(). */
 	block = au_load_acquire(&au_fdmap[fd / AU_FDMAP_BLOCK]);
 	return block ? au_load_acquire(&block[fd % AU_FDMAP_BLOCK]) : NULL;
+}
+
+/* A descriptor the table does not know: a dup, or no ring at all. */
+au_cold struct au_ring *au_ring_lookup_slow(unsigned int fd, int *err);
+
+/*
+ * The ring behind a descriptor, or NULL with *err = -EBADF or -EOPNOTSUPP.
+ * The ring may end at any time until its lock is held and `alive` seen.
+ */
+static inline struct au_ring *au_ring_lookup(unsigned int fd, int *err)
+{
+	struct au_ring *ring = au_ring_lookup_fast(fd);
+
+	if (au_likely(ring && au_load_relaxed(&ring->alive)))
+		return ring;
+	return au_ring_lookup_slow(fd, err);
 }
 
 /* The lock is taken through these two: what was cached is stale then. */
@@ -280,8 +301,20 @@ static inline bool au_ring_lock_alive(struct au_ring *ring) AU_NO_ANALYSIS
 	return false;
 }
 
-/* Unlocks; does first what arrived for the holder meanwhile. */
-void au_ring_unlock(struct au_ring *ring);
+void au_ring_unlocked_slow(struct au_ring *ring);
+
+/*
+ * Unlocks, then does what arrived for the holder meanwhile: a worker that found
+ * the lock taken left its request to us. The fence pairs with the one in
+ * issue.c:au_ring_hand_back().
+ */
+static inline void au_ring_unlock(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	au_unlock(&ring->lock);
+	au_fence_after_rmw();
+	if (au_unlikely(!au_mpscq_empty(&ring->done)))
+		au_ring_unlocked_slow(ring);
+}
 
 /* Whoever is not inside enter does what is ready, or says so. Lock held. */
 void au_ring_serve(struct au_ring *ring);
@@ -339,6 +372,7 @@ static inline struct au_req *au_req_alloc(struct au_ring *ring)
 	return au_req_of_node(n);
 }
 
+/* A free request is parked nowhere and links to nothing. */
 static inline void au_req_free(struct au_ring *ring, struct au_req *req)
 {
 	req->node.next = ring->free_reqs;

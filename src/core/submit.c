@@ -32,7 +32,17 @@ static const struct io_uring_sqe *sq_next(struct au_ring *ring)
 			return NULL;
 		}
 	}
-	return (const void *)(ring->sqes + ((size_t)i << ring->sqe_shift));
+	return (const void *)(ring->sqes + (size_t)(i * ring->sqe_size));
+}
+
+/* The chain being built; while there is one no SQE is a plain one. */
+static void chain_set(struct au_ring *ring, struct au_req *head)
+{
+	ring->link_head = head;
+	if (head)
+		ring->special |= AU_SPECIAL_CHAIN;
+	else
+		ring->special &= ~(uint32_t)AU_SPECIAL_CHAIN;
 }
 
 /*
@@ -41,18 +51,17 @@ static const struct io_uring_sqe *sq_next(struct au_ring *ring)
  */
 static void drain_begin(struct au_ring *ring)
 {
-	ring->drain_active = true;
+	ring->special |= AU_SPECIAL_DRAIN;
 	if (ring->link_head) {
 		au_req_set(ring->link_head,
 			   AU_REQ_F_IO_DRAIN | AU_REQ_F_DEFERRED);
-		ring->drain_next = true;
+		ring->special |= AU_SPECIAL_DRAIN_NEXT;
 	}
 }
 
 /* Flags that most SQEs do not carry. */
-static au_cold int req_init_rare_flags(struct au_ring *ring, struct au_req *req,
-				       const struct au_op *op,
-				       const struct io_uring_sqe *sqe)
+static int init_flags(struct au_ring *ring, struct au_req *req,
+		      const struct au_op *op, const struct io_uring_sqe *sqe)
 {
 	if (req->flags & ~(uint64_t)AU_SQE_FLAGS)
 		return -EINVAL;
@@ -74,83 +83,53 @@ static au_cold int req_init_rare_flags(struct au_ring *ring, struct au_req *req,
 	return 0;
 }
 
-static void req_init_drain(struct au_ring *ring, struct au_req *req)
+static void init_drain(struct au_ring *ring, struct au_req *req)
 {
 	/* Of a chain the head waits; the others follow it, not the queue. */
 	if (ring->link_head)
 		return;
-	if (ring->drain_next) {
-		ring->drain_next = false;
-		ring->drain_active = true;
+	if (ring->special & AU_SPECIAL_DRAIN_NEXT) {
+		ring->special &= ~(uint32_t)AU_SPECIAL_DRAIN_NEXT;
+		ring->special |= AU_SPECIAL_DRAIN;
 		au_req_set(req, AU_REQ_F_IO_DRAIN);
 	}
 	au_req_set(req, AU_REQ_F_DEFERRED);
 }
 
-/*
- * The first word of an SQE holds opcode, flags, ioprio and fd: one load, so the
- * four belong together whatever the application does to the SQE meanwhile.
- */
-struct sqe_head {
-	uint8_t opcode, flags;
-	uint16_t ioprio;
-	int32_t fd;
-};
-
-static inline struct sqe_head sqe_head(const struct io_uring_sqe *sqe)
+/* All that an SQE may be refused for before its op looks at it, in order. */
+static int init_special(struct au_ring *ring, struct au_req *req,
+			const struct io_uring_sqe *sqe, uint16_t ioprio)
 {
-	uint64_t word = AU_READ_ONCE(*(const uint64_t *)(const void *)sqe);
-	struct sqe_head h;
-
-	_Static_assert(sizeof(h) == sizeof(word), "one word");
-	memcpy(&h, &word, sizeof(h));
-	return h;
-}
-
-static inline int req_init(struct au_ring *ring, struct au_req *req,
-			   const struct io_uring_sqe *sqe,
-			   const struct au_op **opp)
-{
-	struct sqe_head head = sqe_head(sqe);
-	const struct au_op *op = *opp = &au_ops[IORING_OP_NOP];
+	const struct au_op *op = &au_ops[req->opcode];
 	int r;
 
-	req->flags = head.flags;
-	req->fd = head.fd;
-	req->res = 0;
-	req->cqe_flags = 0;
-	req->opcode = IORING_OP_NOP;
-	req->at = AU_AT_NONE;
-	req->cancelled = false;
-	req->user_data = AU_READ_ONCE(sqe->user_data);
-	req->link = NULL;
-	if (au_unlikely(head.opcode >= IORING_OP_LAST))
-		return -EINVAL;
-	req->opcode = head.opcode;
-	op = *opp = &au_ops[head.opcode];
-	if (au_unlikely(head.flags & ~AU_SQE_COMMON_FLAGS)) {
-		r = req_init_rare_flags(ring, req, op, sqe);
-		if (r < 0)
-			return r;
-	}
-	if (au_unlikely(ring->restrictions.active) &&
+	r = init_flags(ring, req, op, sqe);
+	if (r < 0)
+		return r;
+	if ((ring->special & AU_SPECIAL_RESTRICTED) &&
 	    !au_restrict_sqe(ring, req->opcode, (uint8_t)req->flags))
 		return -EACCES;
-	if (au_unlikely(ring->drain_active || ring->drain_next))
-		req_init_drain(ring, req);
-	if (au_unlikely(head.ioprio) && !(op->traits & AU_OP_IOPRIO))
+	if (ring->special & (AU_SPECIAL_DRAIN | AU_SPECIAL_DRAIN_NEXT))
+		init_drain(ring, req);
+	if (ioprio && !(op->traits & AU_OP_IOPRIO))
 		return -EINVAL;
-	if (au_unlikely(ring->setup_flags & IORING_SETUP_IOPOLL) &&
-	    !(op->traits & AU_OP_IOPOLL))
+	if ((ring->special & AU_SPECIAL_IOPOLL) && !(op->traits & AU_OP_IOPOLL))
 		return -EINVAL;
-	if (au_unlikely(AU_READ_ONCE(sqe->personality)))
+	if (AU_READ_ONCE(sqe->personality))
 		return -EINVAL; /* none can be registered */
 	return op->prep(req, sqe);
 }
 
+/* What became of the request an SQE was fetched into. */
+enum submitted {
+	SUBMIT_ENDED, /* it is over, and can take the next SQE */
+	SUBMIT_TAKEN, /* somebody else has it now */
+	SUBMIT_STOP, /* the same, and no further SQE may follow */
+};
+
 /* The SQE was bad: fails it, and the chain it stands in. */
-static au_cold int submit_failed(struct au_ring *ring, struct au_req *req,
-				 int err)
+static au_cold enum submitted submit_failed(struct au_ring *ring,
+					    struct au_req *req, int err)
 {
 	struct au_req *head = ring->link_head;
 
@@ -163,17 +142,19 @@ static au_cold int submit_failed(struct au_ring *ring, struct au_req *req,
 		ring->link_tail = req;
 	}
 	if (req->flags & AU_REQ_F_LINKS) {
-		if (!head)
-			ring->link_head = ring->link_tail = req;
-		return 0;
+		if (!head) {
+			chain_set(ring, req);
+			ring->link_tail = req;
+		}
+		return SUBMIT_TAKEN;
 	}
-	ring->link_head = NULL;
+	chain_set(ring, NULL);
 	au_req_queue(ring, head ? head : req);
-	return err;
+	return SUBMIT_STOP;
 }
 
 /* Appends to the chain being built, or begins or ends one. */
-static int submit_chained(struct au_ring *ring, struct au_req *req)
+static enum submitted submit_chained(struct au_ring *ring, struct au_req *req)
 {
 	struct au_req *head = ring->link_head;
 	int r = au_req_stabilise(req);
@@ -182,89 +163,161 @@ static int submit_chained(struct au_ring *ring, struct au_req *req)
 		return submit_failed(ring, req, r);
 	au_req_set(req, AU_REQ_F_COMPLETE_SLOW);
 	if (!head) {
-		ring->link_head = ring->link_tail = req;
-		return 0;
+		chain_set(ring, req);
+		ring->link_tail = req;
+		return SUBMIT_TAKEN;
 	}
 	ring->link_tail->link = req;
 	ring->link_tail = req;
 	if (req->flags & AU_REQ_F_LINKS)
-		return 0;
-	ring->link_head = NULL;
+		return SUBMIT_TAKEN;
+	chain_set(ring, NULL);
 	au_req_queue(ring, head);
-	return 0;
+	return SUBMIT_TAKEN;
 }
 
-/* Whatever is not a lone request that can be issued right away. */
-static au_cold int submit_rare(struct au_ring *ring, struct au_req *req)
+/* Pointers that turned out bad at issue end the submit call as in prep. */
+static enum submitted submit_issued(struct au_ring *ring)
 {
+	if (au_likely(!ring->prep_failed))
+		return SUBMIT_TAKEN;
+	ring->prep_failed = false;
+	return SUBMIT_STOP;
+}
+
+/* An op on a file, a run to hold or to issue first, one for a worker. */
+static au_noinline enum submitted submit_lone(struct au_ring *ring,
+					      struct au_req *req,
+					      const struct au_op *op)
+{
+	if ((op->traits & AU_OP_RUN) &&
+	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC)) {
+		au_run_add(ring, req);
+		return SUBMIT_TAKEN;
+	}
+	au_run_flush(ring);
+	au_req_issue(ring, req);
+	return submit_issued(ring);
+}
+
+static au_noinline enum submitted submit_special(struct au_ring *ring,
+						 struct au_req *req,
+						 const struct io_uring_sqe *sqe,
+						 uint16_t ioprio)
+{
+	int r = -EINVAL;
+
+	if (au_likely(req->opcode < IORING_OP_LAST))
+		r = init_special(ring, req, sqe, ioprio);
+	else
+		req->opcode = IORING_OP_NOP;
+	ring->nr_inflight++;
+	if (au_unlikely(r < 0))
+		return submit_failed(ring, req, r);
+	if (!ring->link_head &&
+	    !(req->flags & (AU_REQ_F_LINKS | AU_REQ_F_DEFERRED)))
+		return submit_lone(ring, req, &au_ops[req->opcode]);
 	au_run_flush(ring);
 	if (ring->link_head || (req->flags & AU_REQ_F_LINKS))
 		return submit_chained(ring, req);
 	au_req_queue(ring, req);
-	return 0;
+	return SUBMIT_TAKEN;
 }
 
-static inline int submit_one(struct au_ring *ring, struct au_req *req,
-			     const struct io_uring_sqe *sqe)
+/*
+ * The first word of an SQE holds opcode, flags, ioprio and fd: one load, so the
+ * four belong together whatever the application does to the SQE meanwhile.
+ */
+struct sqe_head {
+	uint8_t opcode, flags;
+	uint16_t ioprio;
+	int32_t fd;
+};
+
+/* Of its low half: a priority, any flag but the one for registered files. */
+#define SQE_HEAD_SPECIAL (0xffffff00U & ~((uint32_t)IOSQE_FIXED_FILE << 8))
+
+/*
+ * A plain SQE, on a ring where nothing special is under way, goes straight
+ * through. It counts as in flight only when it stays: nobody looks meanwhile.
+ */
+static inline enum submitted submit_one(struct au_ring *ring,
+					struct au_req *req,
+					const struct io_uring_sqe *sqe)
 {
+	uint64_t word = AU_READ_ONCE(*(const uint64_t *)(const void *)sqe);
 	const struct au_op *op;
-	int r = req_init(ring, req, sqe, &op);
+	struct sqe_head head;
+	enum au_issue out;
+	int r;
 
-	ring->nr_inflight++;
-	if (au_unlikely(r < 0))
+	_Static_assert(sizeof(head) == sizeof(word), "one word");
+	memcpy(&head, &word, sizeof(head));
+	req->flags = head.flags;
+	req->fd = head.fd;
+	req->res = 0;
+	req->cqe_flags = 0;
+	req->opcode = head.opcode;
+	req->user_data = AU_READ_ONCE(sqe->user_data);
+	if (au_unlikely(((uint32_t)word & SQE_HEAD_SPECIAL) |
+			AU_READ_ONCE(sqe->personality) | ring->special) ||
+	    au_unlikely(head.opcode >= IORING_OP_LAST))
+		return submit_special(ring, req, sqe, head.ioprio);
+
+	op = &au_ops[head.opcode];
+	r = op->prep(req, sqe);
+	if (au_unlikely(r < 0)) {
+		ring->nr_inflight++;
 		return submit_failed(ring, req, r);
-	if (au_unlikely(ring->link_head ||
-			(req->flags & (AU_REQ_F_LINKS | AU_REQ_F_DEFERRED))))
-		return submit_rare(ring, req);
-	if ((op->traits & AU_OP_RUN) &&
-	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC)) {
-		au_run_add(ring, req);
-		return 0;
 	}
-	au_run_flush(ring);
-	if (op->traits & (AU_OP_NEEDS_FILE | AU_OP_BLOCKING)) {
-		au_req_issue(ring, req);
-	} else {
-		enum au_issue out = op->issue(req, AU_ISSUE_NONBLOCK);
-
-		if (au_likely(out == AU_DONE))
-			au_req_complete(ring, req);
-		else
-			au_req_issued(ring, req, out);
+	if ((op->traits & (AU_OP_RUN | AU_OP_NEEDS_FILE | AU_OP_BLOCKING)) |
+	    ring->run.nr) {
+		ring->nr_inflight++;
+		return submit_lone(ring, req, op);
 	}
-	if (au_unlikely(ring->prep_failed)) {
-		ring->prep_failed = false;
-		return -EFAULT;
+	out = op->issue(req, AU_ISSUE_NONBLOCK);
+	if (au_likely(out == AU_DONE && !(req->flags & AU_REQ_F_ENDS_SLOW))) {
+		au_cqe_post(ring, req->user_data, req->res, req->cqe_flags);
+		return SUBMIT_ENDED;
 	}
-	return 0;
+	ring->nr_inflight++;
+	au_req_issued(ring, req, out);
+	return submit_issued(ring);
 }
 
 int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 {
 	uint32_t left = nr = au_min_u32(nr, au_sq_ready(ring));
+	struct au_req *req = NULL; /* for the next SQE */
 
 	while (left) {
-		struct au_req *req = au_req_alloc(ring);
+		enum submitted out;
 		const struct io_uring_sqe *sqe;
 
+		if (!req)
+			req = au_req_alloc(ring);
 		if (au_unlikely(!req))
 			break;
 		sqe = sq_next(ring);
-		if (au_unlikely(!sqe)) {
-			au_req_free(ring, req);
+		if (au_unlikely(!sqe))
 			break;
-		}
 		left--;
-		if (au_unlikely(submit_one(ring, req, sqe) < 0) &&
+		out = submit_one(ring, req, sqe);
+		if (au_likely(out == SUBMIT_ENDED))
+			continue;
+		req = NULL;
+		if (au_unlikely(out == SUBMIT_STOP) &&
 		    !(ring->setup_flags & IORING_SETUP_SUBMIT_ALL))
 			break;
 	}
+	if (req)
+		au_req_free(ring, req);
 	au_run_flush(ring);
 	/* A chain ends with the submit call, whatever its last flag says. */
 	if (au_unlikely(ring->link_head)) {
 		struct au_req *head = ring->link_head;
 
-		ring->link_head = NULL;
+		chain_set(ring, NULL);
 		au_req_queue(ring, head);
 	}
 	/* pairs with the application's acquire: the slots are free again */
