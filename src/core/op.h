@@ -88,8 +88,13 @@ struct au_op_cold {
 		      uint32_t events);
 };
 
-extern const struct au_op au_ops[IORING_OP_LAST] au_hidden;
-extern const struct au_op_cold au_ops_cold[IORING_OP_LAST];
+/* Whatever opcode an SQE names, there is a row for it. */
+enum {
+	AU_OPCODES = UINT8_MAX + 1,
+};
+
+extern const struct au_op au_ops[AU_OPCODES] au_hidden;
+extern const struct au_op_cold au_ops_cold[AU_OPCODES];
 
 /* Does this engine serve the opcode? What the probe reports. */
 bool au_op_supported(uint8_t opcode);

@@ -74,12 +74,18 @@ enum au_parked_at {
 struct au_req {
 	/* line 0: issue */
 	uint64_t flags; /* AU_REQ_F_*: only through the helpers below */
-	int32_t fd; /* sqe->fd; once assigned, the descriptor itself */
+	union {
+		uint64_t sqe_head; /* an SQE's first word, as it was fetched */
+
+		struct {
+			uint8_t opcode;
+			uint8_t sqe_flags; /* became the low byte of flags */
+			uint16_t buf_index; /* in the SQE: ioprio */
+			int32_t fd; /* once assigned, the descriptor itself */
+		};
+	};
 	int32_t res;
 	uint32_t cqe_flags;
-	uint8_t opcode;
-	uint8_t at; /* enum au_parked_at */
-	uint16_t buf_index;
 	uint64_t cmd[AU_REQ_CMD_SIZE / 8]; /* the op's private struct */
 
 	/* line 1: complete, link, hand over */
@@ -89,8 +95,9 @@ struct au_req {
 	struct au_req *link; /* next in the chain */
 	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
+	uint8_t at; /* enum au_parked_at */
 	bool cancelled; /* while in a worker; ring's lock and pool's */
-	uint8_t pad[7];
+	uint8_t pad[6];
 
 	/* line 2: wait */
 	struct au_hash_node pending; /* by user_data, while parked */

@@ -11,7 +11,6 @@
 #include "core/submit.h"
 
 #include <errno.h>
-#include <string.h>
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
@@ -19,8 +18,9 @@
 #include "core/setup.h"
 #include "core/run.h"
 
-/* The next SQE, or NULL if the application's index is out of bounds. */
-static const struct io_uring_sqe *sq_next(struct au_ring *ring)
+/* The next SQE. False if the application's index is out of bounds. */
+static inline bool sq_next(struct au_ring *ring,
+			   const struct io_uring_sqe **sqe)
 {
 	uint32_t i = ring->sq_head++ & ring->sq_mask;
 
@@ -29,10 +29,11 @@ static const struct io_uring_sqe *sq_next(struct au_ring *ring)
 		if (au_unlikely(i >= ring->sq_entries)) {
 			AU_WRITE_ONCE(ring->shared->sq_dropped,
 				      ring->shared->sq_dropped + 1);
-			return NULL;
+			return false;
 		}
 	}
-	return (const void *)(ring->sqes + (size_t)(i * ring->sqe_size));
+	*sqe = (const void *)(ring->sqes + (size_t)(i * ring->sqe_size));
+	return true;
 }
 
 /* The chain being built; while there is one no SQE is a plain one. */
@@ -103,6 +104,8 @@ static int init_special(struct au_ring *ring, struct au_req *req,
 	const struct au_op *op = &au_ops[req->opcode];
 	int r;
 
+	if (req->opcode >= IORING_OP_LAST)
+		return -EINVAL;
 	r = init_flags(ring, req, op, sqe);
 	if (r < 0)
 		return r;
@@ -202,15 +205,13 @@ static au_noinline enum submitted submit_lone(struct au_ring *ring,
 
 static au_noinline enum submitted submit_special(struct au_ring *ring,
 						 struct au_req *req,
-						 const struct io_uring_sqe *sqe,
-						 uint16_t ioprio)
+						 const struct io_uring_sqe *sqe)
 {
-	int r = -EINVAL;
+	uint16_t ioprio = req->buf_index;
+	int r;
 
-	if (au_likely(req->opcode < IORING_OP_LAST))
-		r = init_special(ring, req, sqe, ioprio);
-	else
-		req->opcode = IORING_OP_NOP;
+	req->buf_index = 0;
+	r = init_special(ring, req, sqe, ioprio);
 	ring->nr_inflight++;
 	if (au_unlikely(r < 0))
 		return submit_failed(ring, req, r);
@@ -227,15 +228,10 @@ static au_noinline enum submitted submit_special(struct au_ring *ring,
 /*
  * The first word of an SQE holds opcode, flags, ioprio and fd: one load, so the
  * four belong together whatever the application does to the SQE meanwhile.
+ * Special are a priority, and any flag but the one for registered files.
  */
-struct sqe_head {
-	uint8_t opcode, flags;
-	uint16_t ioprio;
-	int32_t fd;
-};
-
-/* Of its low half: a priority, any flag but the one for registered files. */
-#define SQE_HEAD_SPECIAL (0xffffff00U & ~((uint32_t)IOSQE_FIXED_FILE << 8))
+#define SQE_HEAD_FLAGS(word) ((word) >> 8 & 0xff)
+#define SQE_HEAD_SPECIAL     (0xffffff00U & ~((uint32_t)IOSQE_FIXED_FILE << 8))
 
 /*
  * A plain SQE, on a ring where nothing special is under way, goes straight
@@ -247,24 +243,19 @@ static inline enum submitted submit_one(struct au_ring *ring,
 {
 	uint64_t word = AU_READ_ONCE(*(const uint64_t *)(const void *)sqe);
 	const struct au_op *op;
-	struct sqe_head head;
 	enum au_issue out;
 	int r;
 
-	_Static_assert(sizeof(head) == sizeof(word), "one word");
-	memcpy(&head, &word, sizeof(head));
-	req->flags = head.flags;
-	req->fd = head.fd;
+	au_store_relaxed(&req->flags, SQE_HEAD_FLAGS(word));
+	req->sqe_head = word;
 	req->res = 0;
 	req->cqe_flags = 0;
-	req->opcode = head.opcode;
 	req->user_data = AU_READ_ONCE(sqe->user_data);
 	if (au_unlikely(((uint32_t)word & SQE_HEAD_SPECIAL) |
-			AU_READ_ONCE(sqe->personality) | ring->special) ||
-	    au_unlikely(head.opcode >= IORING_OP_LAST))
-		return submit_special(ring, req, sqe, head.ioprio);
+			AU_READ_ONCE(sqe->personality) | ring->special))
+		return submit_special(ring, req, sqe);
 
-	op = &au_ops[head.opcode];
+	op = &au_ops[(uint8_t)word];
 	r = op->prep(req, sqe);
 	if (au_unlikely(r < 0)) {
 		ring->nr_inflight++;
@@ -298,8 +289,7 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 			req = au_req_alloc(ring);
 		if (au_unlikely(!req))
 			break;
-		sqe = sq_next(ring);
-		if (au_unlikely(!sqe))
+		if (au_unlikely(!sq_next(ring, &sqe)))
 			break;
 		left--;
 		out = submit_one(ring, req, sqe);

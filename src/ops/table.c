@@ -25,7 +25,7 @@ static enum au_issue unsupported(struct au_req *req, unsigned int issue_flags)
 	}
 
 /* clang-format off */
-const struct au_op au_ops[IORING_OP_LAST] = {
+const struct au_op au_ops[AU_OPCODES] = {
 	[IORING_OP_NOP] = { au_nop_prep, au_nop, AU_OP_IOPOLL },
 	[IORING_OP_READV] = { au_readv_prep, au_read,
 		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN |
@@ -151,9 +151,10 @@ const struct au_op au_ops[IORING_OP_LAST] = {
 	[IORING_OP_RECV_ZC] = UNSUPPORTED,
 	[IORING_OP_NOP128] = UNSUPPORTED,
 	[IORING_OP_URING_CMD128] = UNSUPPORTED,
+	[IORING_OP_LAST ... AU_OPCODES - 1] = UNSUPPORTED,
 };
 
-const struct au_op_cold au_ops_cold[IORING_OP_LAST] = {
+const struct au_op_cold au_ops_cold[AU_OPCODES] = {
 	[IORING_OP_NOP] = { .name = "NOP" },
 	[IORING_OP_READV] = { .name = "READV",
 		.stabilise = au_rw_stabilise, .cleanup = au_async_data_free },
