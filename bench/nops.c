@@ -4,11 +4,14 @@
  * instructions: what is done once is the same whatever COUNT is, so that the
  * difference of two runs is the nops' alone.
  *
- *   nops COUNT BATCH [drain|links|overflow]
+ *   nops COUNT BATCH [drain|links|overflow|timers]
  *
  * The third word has the ring use a feature once beforehand; the cost of such
- * a feature must go when it is no longer used. Every completion is checked.
+ * a feature must go when it is no longer used. With `timers` pairs of a timeout
+ * and its removal take the nops' place. Every completion is checked.
  */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +68,33 @@ static void batch(unsigned int nr)
 	reap(nr);
 }
 
+/* Timeouts of an hour, each removed in the submit that arms it. */
+static void pairs(unsigned int nr)
+{
+	const struct au_timespec hour = { .tv_sec = 3600 };
+	unsigned int head = *ring.cq.khead;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		struct io_uring_sqe *sqe = nop();
+
+		sqe->opcode = IORING_OP_TIMEOUT;
+		sqe->addr = (uintptr_t)&hour;
+		sqe->len = 1;
+		sqe = nop();
+		sqe->opcode = IORING_OP_TIMEOUT_REMOVE;
+		sqe->addr = next_data - 2;
+	}
+	submit(2 * nr);
+	for (unsigned int i = 0; i < 2 * nr; i++) {
+		int res = ring.cq.cqes[(head + i) & ring.cq.ring_mask].res;
+
+		if (res != (i & 1 ? 0 : -ECANCELED))
+			abort();
+	}
+	reaped += 2 * nr;
+	au_store_release(ring.cq.khead, head + 2 * nr);
+}
+
 /* More CQEs than the ring holds, reaped once they have overflowed. */
 static void overflow(void)
 {
@@ -112,9 +142,10 @@ int main(int argc, char **argv)
 {
 	long count = argc > 1 ? atol(argv[1]) : 0;
 	long by = argc > 2 ? atol(argv[2]) : 0;
+	bool timers = argc > 3 && !strcmp(argv[3], "timers");
 
 	if (count <= 0 || by <= 0 || by > (long)ENTRIES || argc > 4) {
-		fputs("usage: nops COUNT BATCH [drain|links|overflow]\n",
+		fputs("usage: nops COUNT BATCH [drain|links|overflow|timers]\n",
 		      stderr);
 		return 2;
 	}
@@ -122,12 +153,16 @@ int main(int argc, char **argv)
 		fputs("nops: no ring\n", stderr);
 		return 1;
 	}
-	if (argc > 3 && feature(argv[3])) {
+	if (argc > 3 && !timers && feature(argv[3])) {
 		fprintf(stderr, "nops: no feature '%s'\n", argv[3]);
 		return 2;
 	}
-	for (; count > 0; count -= by)
-		batch((unsigned int)by);
+	for (; count > 0; count -= by) {
+		if (timers)
+			pairs((unsigned int)by);
+		else
+			batch((unsigned int)by);
+	}
 	io_uring_queue_exit(&ring);
 	return 0;
 }

@@ -6,22 +6,34 @@
 
 #define HASH_MIN_BITS 6
 
-int au_hash_reserve(struct au_hash *h, au_hash_key_fn key)
+/* The one in front, which must not be the first of its chain. */
+static struct au_hash_node *hash_before(const struct au_hash_node *n)
 {
-	struct au_hash bigger = { .bits = h->bits ? h->bits + 1 :
-						    HASH_MIN_BITS };
+	return au_container_of(n->pprev, struct au_hash_node, next);
+}
 
-	if (h->bits && h->nr < 1U << h->bits)
-		return 0;
-	bigger.buckets = calloc(1UL << bigger.bits, sizeof(*bigger.buckets));
+int au_hash_grow(struct au_hash *h, au_hash_key_fn key)
+{
+	uint32_t bits = h->bits ? h->bits + 1 : HASH_MIN_BITS;
+	struct au_hash bigger = { .bits = bits, .mask = (1U << bits) - 1 };
+
+	/* Half full at most: the usual chain is of one. */
+	bigger.max = bigger.mask / 2 + 1;
+	bigger.buckets = calloc(1UL << bits, sizeof(*bigger.buckets));
 	if (!bigger.buckets)
 		return h->bits ? 0 : -ENOMEM; /* longer chains will do */
 	for (uint32_t i = 0; h->bits && i < 1U << h->bits; i++) {
-		struct au_hash_node *n = h->buckets[i], *next;
+		struct au_hash_node *n = h->buckets[i], *last = n;
 
-		for (; n; n = next) {
-			next = n->next;
-			au_hash_add(&bigger, n, key(n));
+		/* Oldest first, for a chain is newest first. */
+		while (last && last->next)
+			last = last->next;
+		while (last) {
+			struct au_hash_node *before =
+				last == n ? NULL : hash_before(last);
+
+			au_hash_add(&bigger, last, key(last));
+			last = before;
 		}
 	}
 	free(h->buckets);

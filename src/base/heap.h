@@ -25,8 +25,13 @@ struct au_heap {
 	uint32_t nr, max;
 };
 
+int au_heap_grow(struct au_heap *h) au_must_check;
+
 /* Makes room for one more; -ENOMEM. */
-int au_heap_reserve(struct au_heap *h) au_must_check;
+static inline int au_must_check au_heap_reserve(struct au_heap *h)
+{
+	return au_likely(h->nr < h->max) ? 0 : au_heap_grow(h);
+}
 
 /* There must be room. */
 void au_heap_push(struct au_heap *h, struct au_heap_node *n, uint64_t key);

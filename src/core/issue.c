@@ -193,6 +193,8 @@ void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out)
 	case AU_QUEUED:
 		req_parked(ring, req);
 		break;
+	case AU_REFUSED:
+		break; /* not from issue */
 	case AU_RETRY:
 		req_wait_for_file(ring, req, op, false);
 		break;
@@ -230,6 +232,7 @@ bool au_req_poll_ready(struct au_ring *ring, struct au_req *req,
 		req_punt(ring, req, AU_WORK_UNBOUND);
 		break;
 	case AU_QUEUED:
+	case AU_REFUSED:
 		break;
 	}
 	return true;
@@ -240,8 +243,7 @@ void au_req_set_res_soft(struct au_req *req, int res)
 	long fl;
 
 	req->res = res;
-	if (res != -EBADF ||
-	    !(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE))
+	if (res != -EBADF || !(au_ops[req->opcode].traits & AU_OP_NEEDS_FILE))
 		return;
 	fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
 	if (fl < 0 || (fl & O_PATH))

@@ -18,6 +18,7 @@ enum au_issue {
 	AU_RETRY, /* would block: wait for the file, then issue again */
 	AU_PUNT, /* would block where no poll helps: run it in a worker */
 	AU_REQUEUE, /* a multishot's turn is over, not its data: go on later */
+	AU_REFUSED, /* only from `straight`: prep's error is in req->res */
 };
 
 /* How issue is called. */
@@ -54,6 +55,14 @@ struct au_op {
 	enum au_issue (*issue)(struct au_req *req, unsigned int issue_flags);
 
 	uint32_t traits; /* AU_OP_* */
+
+	/*
+	 * Both in one, for an op that needs no file and starts at once: where
+	 * opcodes take turns each indirect call is one mispredicted. NULL: it
+	 * goes the long way.
+	 */
+	enum au_issue (*straight)(struct au_req *req,
+				  const struct io_uring_sqe *sqe);
 } __attribute__((aligned(32))); /* found by a shift */
 
 struct au_op_cold {

@@ -74,6 +74,7 @@ enum au_parked_at {
 struct au_req {
 	/* line 0: issue */
 	uint64_t flags; /* AU_REQ_F_*: only through the helpers below */
+
 	union {
 		uint64_t sqe_head; /* an SQE's first word, as it was fetched */
 
@@ -84,6 +85,7 @@ struct au_req {
 			int32_t fd; /* once assigned, the descriptor itself */
 		};
 	};
+
 	int32_t res;
 	uint32_t cqe_flags;
 	uint64_t cmd[AU_REQ_CMD_SIZE / 8]; /* the op's private struct */
@@ -170,15 +172,18 @@ static inline struct au_req *au_req_of_node(struct au_slist_node *n)
 	return au_container_of(n, struct au_req, node);
 }
 
-/* An error ends the chain; under CQE_SKIP it speaks for the whole chain. */
+/*
+ * An error ends the chain; under CQE_SKIP it speaks for the whole chain. Alone
+ * it is a result like others.
+ */
 static inline void au_req_set_fail(struct au_req *req)
 {
-	if (req->flags & AU_REQ_F_CQE_SKIP)
+	if (au_unlikely(req->flags & AU_REQ_F_CQE_SKIP))
 		au_req_switch(req, AU_REQ_F_CQE_SKIP,
 			      AU_REQ_F_FAIL | AU_REQ_F_SKIP_LINK_CQES |
 				      AU_REQ_F_COMPLETE_SLOW);
 	else
-		au_req_set(req, AU_REQ_F_FAIL | AU_REQ_F_COMPLETE_SLOW);
+		au_req_set(req, AU_REQ_F_FAIL);
 }
 
 /*

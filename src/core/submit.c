@@ -188,10 +188,9 @@ static enum submitted submit_issued(struct au_ring *ring)
 	return SUBMIT_STOP;
 }
 
-/* An op on a file, a run to hold or to issue first, one for a worker. */
-static au_noinline enum submitted submit_lone(struct au_ring *ring,
-					      struct au_req *req,
-					      const struct au_op *op)
+/* A prepared request that can be issued right away. */
+static enum submitted submit_lone(struct au_ring *ring, struct au_req *req,
+				  const struct au_op *op)
 {
 	if ((op->traits & AU_OP_RUN) &&
 	    !(req->flags & ~(uint64_t)AU_REQ_F_ASYNC)) {
@@ -201,6 +200,20 @@ static au_noinline enum submitted submit_lone(struct au_ring *ring,
 	au_run_flush(ring);
 	au_req_issue(ring, req);
 	return submit_issued(ring);
+}
+
+/* Of an op on a file, or behind a run that is to be issued first. */
+static au_noinline enum submitted submit_plain(struct au_ring *ring,
+					       struct au_req *req,
+					       const struct io_uring_sqe *sqe,
+					       const struct au_op *op)
+{
+	int r = op->prep(req, sqe);
+
+	ring->nr_inflight++;
+	if (au_unlikely(r < 0))
+		return submit_failed(ring, req, r);
+	return submit_lone(ring, req, op);
 }
 
 static au_noinline enum submitted submit_special(struct au_ring *ring,
@@ -244,7 +257,6 @@ static inline enum submitted submit_one(struct au_ring *ring,
 	uint64_t word = AU_READ_ONCE(*(const uint64_t *)(const void *)sqe);
 	const struct au_op *op;
 	enum au_issue out;
-	int r;
 
 	au_store_relaxed(&req->flags, SQE_HEAD_FLAGS(word));
 	req->sqe_head = word;
@@ -256,22 +268,18 @@ static inline enum submitted submit_one(struct au_ring *ring,
 		return submit_special(ring, req, sqe);
 
 	op = &au_ops[(uint8_t)word];
-	r = op->prep(req, sqe);
-	if (au_unlikely(r < 0)) {
-		ring->nr_inflight++;
-		return submit_failed(ring, req, r);
-	}
-	if ((op->traits & (AU_OP_RUN | AU_OP_NEEDS_FILE | AU_OP_BLOCKING)) |
-	    ring->run.nr) {
-		ring->nr_inflight++;
-		return submit_lone(ring, req, op);
-	}
-	out = op->issue(req, AU_ISSUE_NONBLOCK);
+	if (!op->straight || ring->run.nr)
+		return submit_plain(ring, req, sqe, op);
+	out = op->straight(req, sqe);
 	if (au_likely(out == AU_DONE && !(req->flags & AU_REQ_F_ENDS_SLOW))) {
 		au_cqe_post(ring, req->user_data, req->res, req->cqe_flags);
 		return SUBMIT_ENDED;
 	}
 	ring->nr_inflight++;
+	if (au_likely(out == AU_QUEUED))
+		return SUBMIT_TAKEN;
+	if (au_likely(out == AU_REFUSED))
+		return submit_failed(ring, req, req->res);
 	au_req_issued(ring, req, out);
 	return submit_issued(ring);
 }

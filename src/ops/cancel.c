@@ -59,3 +59,5 @@ enum au_issue au_async_cancel(struct au_req *req, unsigned int issue_flags)
 		au_req_set_res(req, au_cancel(req->ring, &what));
 	return AU_DONE;
 }
+
+AU_OP_DEFINE_STRAIGHT(async_cancel)

@@ -69,3 +69,5 @@ enum au_issue au_nop(struct au_req *req, unsigned int issue_flags)
 		au_req_set_res(req, nop_flags(req, nop));
 	return AU_DONE;
 }
+
+AU_OP_DEFINE_STRAIGHT(nop)

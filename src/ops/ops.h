@@ -10,12 +10,31 @@
 			   const struct io_uring_sqe *sqe); \
 	enum au_issue au_##op(struct au_req *req, unsigned int issue_flags)
 
+/* An op with a `straight` function as well, defined next to its two halves. */
+#define AU_OP_DECLARE_STRAIGHT(op)                           \
+	AU_OP_DECLARE(op);                                   \
+	enum au_issue au_##op##_straight(struct au_req *req, \
+					 const struct io_uring_sqe *sqe)
+
+#define AU_OP_DEFINE_STRAIGHT(op)                                        \
+	enum au_issue au_##op##_straight(struct au_req *req,             \
+					 const struct io_uring_sqe *sqe) \
+	{                                                                \
+		int r = au_##op##_prep(req, sqe);                        \
+                                                                         \
+		if (au_unlikely(r < 0)) {                                \
+			req->res = r;                                    \
+			return AU_REFUSED;                               \
+		}                                                        \
+		return au_##op(req, AU_ISSUE_NONBLOCK);                  \
+	}
+
 /* advise.c */
 AU_OP_DECLARE(fadvise);
 AU_OP_DECLARE(madvise);
 
 /* cancel.c */
-AU_OP_DECLARE(async_cancel);
+AU_OP_DECLARE_STRAIGHT(async_cancel);
 
 /* epoll.c */
 AU_OP_DECLARE(epoll_ctl);
@@ -61,7 +80,7 @@ int au_send_stabilise(struct au_req *req);
 int au_msg_stabilise(struct au_req *req);
 
 /* nop.c */
-AU_OP_DECLARE(nop);
+AU_OP_DECLARE_STRAIGHT(nop);
 
 /* openclose.c */
 AU_OP_DECLARE(openat);
@@ -71,7 +90,7 @@ AU_OP_DECLARE(pipe);
 
 /* poll.c */
 AU_OP_DECLARE(poll_add);
-AU_OP_DECLARE(poll_remove);
+AU_OP_DECLARE_STRAIGHT(poll_remove);
 bool au_poll_add_ready(struct au_ring *ring, struct au_req *req,
 		       uint32_t events);
 
@@ -100,8 +119,8 @@ AU_OP_DECLARE(sync_file_range);
 AU_OP_DECLARE(fallocate);
 
 /* timeout.c */
-AU_OP_DECLARE(timeout);
-AU_OP_DECLARE(timeout_remove);
+AU_OP_DECLARE_STRAIGHT(timeout);
+AU_OP_DECLARE_STRAIGHT(timeout_remove);
 AU_OP_DECLARE(link_timeout);
 bool au_timeout_ready(struct au_ring *ring, struct au_req *req,
 		      uint32_t events);

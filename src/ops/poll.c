@@ -171,3 +171,5 @@ enum au_issue au_poll_remove(struct au_req *req, unsigned int issue_flags)
 		poll_rearm(req->ring, poll, u);
 	return AU_DONE;
 }
+
+AU_OP_DEFINE_STRAIGHT(poll_remove)

@@ -91,7 +91,6 @@ static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 	    (t->flags & IORING_TIMEOUT_ABS))
 		return -EINVAL;
 	t->count = off;
-	au_list_init(&t->counted);
 	if (timeout_clock(t->flags, &t->clock))
 		return -EINVAL;
 	return timeout_ns(AU_READ_ONCE(sqe->addr), &t->period_ns);
@@ -124,23 +123,21 @@ static void timeout_run_counted(struct au_ring *ring)
 			continue;
 		au_timers_cancel(ring, req);
 		au_req_unpark(ring, req);
+		ring->nr_timeouts++;
 		au_req_complete(ring, req);
 	}
 	ring->counted_last += got;
 }
 
-static void timeout_uncount(struct au_ring *ring, struct au_timeout *t)
-{
-	au_list_del(&t->counted);
-	if (au_list_empty(&ring->counted))
-		ring->run_counted = NULL;
-}
-
-/* However a timeout ends, it counts as one and leaves the lists. */
+/* It counts no more. */
 void au_timeout_cleanup(struct au_req *req)
 {
-	timeout_uncount(req->ring, au_req_cmd(req, struct au_timeout));
-	req->ring->nr_timeouts++;
+	struct au_timeout *t = au_req_cmd(req, struct au_timeout);
+
+	au_list_del(&t->counted);
+	if (au_list_empty(&req->ring->counted))
+		req->ring->run_counted = NULL;
+	au_req_clear(req, AU_REQ_F_NEED_CLEANUP);
 }
 
 static int timeout_arm(struct au_req *req)
@@ -163,6 +160,7 @@ static int timeout_arm(struct au_req *req)
 			ring->counted_last = now;
 		au_list_add_tail(&ring->counted, &t->counted);
 		ring->run_counted = timeout_run_counted;
+		au_req_set(req, AU_REQ_F_NEED_CLEANUP);
 	}
 	return 0;
 }
@@ -175,9 +173,10 @@ enum au_issue au_timeout(struct au_req *req, unsigned int issue_flags)
 		au_req_set_res(req, r);
 		return AU_DONE;
 	}
-	au_req_set(req, AU_REQ_F_NEED_CLEANUP);
 	return AU_QUEUED;
 }
+
+AU_OP_DEFINE_STRAIGHT(timeout)
 
 bool au_timeout_ready(struct au_ring *ring, struct au_req *req, uint32_t events)
 {
@@ -196,6 +195,7 @@ bool au_timeout_ready(struct au_ring *ring, struct au_req *req, uint32_t events)
 	req->res = -ETIME;
 	if (!(t->flags & IORING_TIMEOUT_ETIME_SUCCESS))
 		au_req_set_fail(req);
+	ring->nr_timeouts++;
 	au_req_complete(ring, req);
 	return true;
 }
@@ -229,7 +229,8 @@ static int timeout_update(struct au_ring *ring, struct au_req *t,
 	if (r < 0)
 		return r;
 	/* An updated timeout counts nothing any more, a multishot no end. */
-	timeout_uncount(ring, cmd);
+	if (t->flags & AU_REQ_F_NEED_CLEANUP)
+		au_timeout_cleanup(t);
 	cmd->count = 0;
 	cmd->period_ns = ns;
 	t->deadline_ns = timeout_deadline(ring, t->clock, flags, ns);
@@ -255,6 +256,8 @@ enum au_issue au_timeout_remove(struct au_req *req, unsigned int issue_flags)
 	au_req_set_res(req, r);
 	return AU_DONE;
 }
+
+AU_OP_DEFINE_STRAIGHT(timeout_remove)
 
 int au_link_timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {

@@ -107,7 +107,7 @@ static bool range_in_data(uint64_t addr, size_t n)
 	return range_within(addr, n, uaccess_data.lo, uaccess_data.hi);
 }
 
-static bool range_known(uint64_t addr, size_t n)
+bool au_user_known(uint64_t addr, size_t n)
 {
 	return range_on_stack(addr, n) || range_in_data(addr, n);
 }
@@ -161,12 +161,8 @@ static int copy_slow(long nr, void *local, uint64_t remote, size_t n)
 		       copy_by_pipe(au_ptr(remote), local, n);
 }
 
-int au_copy_from_user(void *dst, uint64_t src, size_t n)
+int au_copy_from_user_slow(void *dst, uint64_t src, size_t n)
 {
-	if (au_likely(range_known(src, n))) {
-		memcpy(dst, au_ptr(src), n);
-		return 0;
-	}
 	return n ? copy_slow(SYS_process_vm_readv, dst, src, n) : 0;
 }
 

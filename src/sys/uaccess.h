@@ -12,12 +12,26 @@
 #ifndef AU_SYS_UACCESS_H
 #define AU_SYS_UACCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "base/util.h"
 
+/* Is the range certainly mapped: the caller's stack, the program's data? */
+bool au_user_known(uint64_t addr, size_t n);
+int au_copy_from_user_slow(void *dst, uint64_t src, size_t n) au_must_check;
+
 /* 0, or -EFAULT with nothing promised about `dst`. */
-int au_copy_from_user(void *dst, uint64_t src, size_t n) au_must_check;
+static inline int au_must_check au_copy_from_user(void *dst, uint64_t src,
+						  size_t n)
+{
+	if (au_unlikely(!au_user_known(src, n)))
+		return au_copy_from_user_slow(dst, src, n);
+	memcpy(dst, au_ptr(src), n);
+	return 0;
+}
+
 int au_copy_to_user(uint64_t dst, const void *src, size_t n) au_must_check;
 
 /*

@@ -87,6 +87,52 @@ static void arguments(struct diff *d)
 	ring_close(&r);
 }
 
+enum other_ends {
+	OTHER_REMOVED,
+	OTHER_CANCELLED,
+	OTHER_FIRED,
+	OTHER_LAST
+};
+
+/* Which ends of another timeout does a counted one count as completions? */
+static void counted_with(struct diff *d, enum other_ends how, uint32_t count)
+{
+	struct au_timespec hour = { .tv_sec = 3600 }, soon = { .tv_nsec = 1 };
+	struct io_uring_sqe *s;
+	struct ring r;
+
+	ring_open(d, &r, 16, 0);
+	diff_say(d, "the other's end %d, count %u", how, count);
+	timeout(&r, &hour, count, 0);
+	timeout(&r, how == OTHER_FIRED ? &soon : &hour, 0, 0)->user_data = 500;
+	ring_submit(&r);
+	if (how == OTHER_REMOVED) {
+		timeout_remove(&r, 500, 0, NULL);
+	} else if (how == OTHER_CANCELLED) {
+		s = ring_sqe(&r, IORING_OP_ASYNC_CANCEL, -1, NULL, 0, 0);
+		s->addr = 500;
+	}
+	if (how == OTHER_FIRED)
+		ring_timed_wait(&r, 1, 1000);
+	else
+		ring_submit(&r);
+	ring_settle(&r, RING_SORTED);
+	for (int i = 0; i < 2; i++) {
+		ring_nop(&r);
+		ring_submit(&r);
+		ring_settle(&r, RING_SORTED);
+	}
+	ring_close_quiet(&r);
+}
+
+static void counted_others(struct diff *d)
+{
+	for (enum other_ends how = 0; how < OTHER_LAST; how++) {
+		for (uint32_t count = 1; count < 5; count++)
+			counted_with(d, how, count);
+	}
+}
+
 static void counted(struct diff *d)
 {
 	struct au_timespec ts = { .tv_sec = 100 };
@@ -448,6 +494,7 @@ static void found_by_cancel(struct diff *d)
 static const struct diff_test tests[] = {
 	{ "arguments", arguments, 0 },
 	{ "counted", counted, DIFF_SYNC },
+	{ "counted-others", counted_others, DIFF_SYNC },
 	{ "removal", removal, 0 },
 	{ "update_flags", update_flags, 0 },
 	{ "updates", updates, DIFF_SYNC },

@@ -105,6 +105,19 @@ static uint32_t count_key(const struct au_hash *h, uint64_t key)
 	return nr;
 }
 
+static void assert_newest_first(const struct au_hash *h, uint64_t key)
+{
+	struct au_hash_node *n = h->buckets[au_hash_bucket(h, key)];
+	uintptr_t last = UINTPTR_MAX;
+
+	for (; n; n = n->next) {
+		if (entry_key(n) != key)
+			continue;
+		assert_true((uintptr_t)n < last);
+		last = (uintptr_t)n;
+	}
+}
+
 static void test_hash_grows_and_keeps_equal_keys(void **state)
 {
 	static struct entry e[2000];
@@ -118,6 +131,7 @@ static void test_hash_grows_and_keeps_equal_keys(void **state)
 	}
 	assert_int_equal(h.nr, 2000);
 	assert_int_equal(count_key(&h, 7), 1000);
+	assert_newest_first(&h, 7);
 	for (int i = 0; i < 2000; i += 2)
 		assert_int_equal(count_key(&h, e[i].key), 1);
 	/* In any order. */
@@ -134,6 +148,46 @@ static void test_hash_grows_and_keeps_equal_keys(void **state)
 		assert_null(h.buckets[b]);
 	au_hash_free(&h);
 	assert_int_equal(h.bits, 0);
+}
+
+static uint32_t longest_chain(const struct au_hash *h)
+{
+	uint32_t longest = 0;
+
+	for (uint32_t b = 0; b < 1U << h->bits; b++) {
+		uint32_t nr = 0;
+
+		for (struct au_hash_node *n = h->buckets[b]; n; n = n->next)
+			nr++;
+		longest = nr > longest ? nr : longest;
+	}
+	return longest;
+}
+
+/* Counters, pointers of any alignment, numbers with a tag above or below. */
+static void test_hash_spreads_what_programs_use_as_keys(void **state)
+{
+	static struct entry e[5000];
+
+	for (int shift = 0; shift < 60; shift++) {
+		for (uint64_t odd = 1; odd < 8; odd += 2) {
+			struct au_hash h = { 0 };
+
+			for (uint64_t i = 0; i < 5000; i++) {
+				e[i].key = 0x7f1234560000 + (i * odd << shift);
+				if (shift > 40) /* what is left must differ */
+					e[i].key = i % 16 << shift | i / 16;
+				assert_int_equal(au_hash_reserve(&h, entry_key),
+						 0);
+				au_hash_add(&h, &e[i].node, e[i].key);
+			}
+			if (longest_chain(&h) > 16)
+				print_message("shift %d by %d: %u\n", shift,
+					      (int)odd, longest_chain(&h));
+			assert_true(longest_chain(&h) <= 16);
+			au_hash_free(&h);
+		}
+	}
 }
 
 /* Lists. */
@@ -182,7 +236,7 @@ static void test_slist_is_a_fifo_that_can_be_emptied(void **state)
 
 /* MPSC queue: nothing is lost, and each producer's order is kept. */
 
-#define PRODUCERS 3
+#define PRODUCERS    3
 #define PER_PRODUCER 20000
 
 struct item {
@@ -280,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_heap_agrees_with_a_plain_array),
 		cmocka_unit_test(test_heap_gives_keys_in_order),
 		cmocka_unit_test(test_hash_grows_and_keeps_equal_keys),
+		cmocka_unit_test(test_hash_spreads_what_programs_use_as_keys),
 		cmocka_unit_test(test_list_order_splice_and_double_delete),
 		cmocka_unit_test(test_slist_is_a_fifo_that_can_be_emptied),
 		cmocka_unit_test(test_mpscq_keeps_every_producers_order),

@@ -72,8 +72,14 @@ static void test_copies_of_memory_that_is_there(void **state)
 
 static void test_bad_pointers_give_efault(void **state)
 {
-	const uint64_t bad[] = { 0, 1, 4095, PAGE, 0xdeadbeefULL << 32,
-				 UINT64_MAX, UINT64_MAX - 7, 1ULL << 47,
+	const uint64_t bad[] = { 0,
+				 1,
+				 4095,
+				 PAGE,
+				 0xdeadbeefULL << 32,
+				 UINT64_MAX,
+				 UINT64_MAX - 7,
+				 1ULL << 47,
 				 1ULL << 63 };
 	char buf[64] = "";
 
@@ -200,15 +206,16 @@ static int refuse_vm(uint32_t error)
 }
 
 /* In a child: exits with the line that failed, or 0. */
-#define CHILD_CHECK(cond)                \
-	do {                             \
-		if (!(cond))             \
+#define CHILD_CHECK(cond)                          \
+	do {                                       \
+		if (!(cond))                       \
 			_exit(__LINE__ % 250 + 1); \
 	} while (0)
 
 static void fallback_child(char *p, uint32_t error)
 {
 	static char big[3 * PAGE], out[3 * PAGE];
+	volatile uint64_t nowhere = 0;
 	uint64_t end = addr_of(p) + PAGE;
 	char buf[64];
 
@@ -220,7 +227,7 @@ static void fallback_child(char *p, uint32_t error)
 	CHILD_CHECK(!au_copy_to_user(end - 8, "12345678", 8));
 	CHILD_CHECK(!memcmp(p + PAGE - 8, "12345678", 8));
 	CHILD_CHECK(au_copy_to_user(end - 7, buf, 8) == -EFAULT);
-	CHILD_CHECK(au_copy_from_user(buf, 0, 8) == -EFAULT);
+	CHILD_CHECK(au_copy_from_user(buf, nowhere, 8) == -EFAULT);
 	CHILD_CHECK(au_copy_to_user(1, buf, 8) == -EFAULT);
 	/* More than a pipe takes at once, to memory that is no fast case. */
 	CHILD_CHECK(!au_copy_to_user(addr_of(out), big, sizeof(big)));
