@@ -715,6 +715,26 @@ static uint32_t rw_adjacent(struct au_req **reqs, uint32_t nr)
 	return n;
 }
 
+/* Their buffers; those that lie next to each other are one. */
+static uint32_t rw_run_buffers(struct iovec *iov, struct au_req **reqs,
+			       uint32_t nr)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
+
+		if (n && (uintptr_t)iov[n - 1].iov_base + iov[n - 1].iov_len ==
+				 rw->addr) {
+			iov[n - 1].iov_len += rw->len;
+		} else {
+			iov[n].iov_base = au_ptr(rw->addr);
+			iov[n++].iov_len = rw->len;
+		}
+	}
+	return n;
+}
+
 /* One call for neighbours: how many of them it covers whole. */
 static uint32_t rw_run_call(struct au_req **reqs, uint32_t nr)
 {
@@ -735,17 +755,15 @@ static uint32_t rw_run_call(struct au_req **reqs, uint32_t nr)
 		reqs[0]->res = (int)res;
 		return 1;
 	}
-	for (uint32_t i = 0; i < nr; i++) {
-		struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
+	res = au_rw(write, reqs[0]->fd, iov, rw_run_buffers(iov, reqs, nr),
+		    first->pos, flags);
+	while (done < nr) {
+		uint32_t len = au_req_cmd(reqs[done], struct au_rw)->len;
 
-		iov[i].iov_base = au_ptr(rw->addr);
-		iov[i].iov_len = rw->len;
-	}
-	res = au_rw(write, reqs[0]->fd, iov, nr, first->pos, flags);
-	while (done < nr && res >= (long)iov[done].iov_len) {
-		reqs[done]->res = (int)iov[done].iov_len;
-		res -= (long)iov[done].iov_len;
-		done++;
+		if (res < (long)len)
+			break;
+		reqs[done++]->res = (int)len;
+		res -= len;
 	}
 	return done;
 }
