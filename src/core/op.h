@@ -57,9 +57,8 @@ struct au_op {
 	uint32_t traits; /* AU_OP_* */
 
 	/*
-	 * Both in one, for an op that needs no file and starts at once: where
-	 * opcodes take turns each indirect call is one mispredicted. NULL: it
-	 * goes the long way.
+	 * Both in one, for an op that needs no file and starts at once: one
+	 * indirect call in place of two. NULL: it goes the long way.
 	 */
 	enum au_issue (*straight)(struct au_req *req,
 				  const struct io_uring_sqe *sqe);
