@@ -18,7 +18,7 @@ enum au_issue {
 	AU_RETRY, /* would block: wait for the file, then issue again */
 	AU_PUNT, /* would block where no poll helps: run it in a worker */
 	AU_REQUEUE, /* a multishot's turn is over, not its data: go on later */
-	AU_REFUSED, /* only from `straight`: prep's error is in req->res */
+	AU_REFUSED, /* only from au_ops_straight: prep's error is in req->res */
 };
 
 /* How issue is called. */
@@ -55,13 +55,6 @@ struct au_op {
 	enum au_issue (*issue)(struct au_req *req, unsigned int issue_flags);
 
 	uint32_t traits; /* AU_OP_* */
-
-	/*
-	 * Both in one, for an op that needs no file and starts at once: one
-	 * indirect call in place of two. NULL: it goes the long way.
-	 */
-	enum au_issue (*straight)(struct au_req *req,
-				  const struct io_uring_sqe *sqe);
 } __attribute__((aligned(32))); /* found by a shift */
 
 struct au_op_cold {
@@ -102,6 +95,15 @@ enum {
 };
 
 extern const struct au_op au_ops[AU_OPCODES] au_hidden;
+
+/*
+ * Prep and issue in one, for ops that need no file and start at once: one
+ * indirect call in place of two. NULL: the op goes the long way.
+ */
+typedef enum au_issue (*au_straight_fn)(struct au_req *req,
+					const struct io_uring_sqe *sqe);
+
+extern const au_straight_fn au_ops_straight[AU_OPCODES] au_hidden;
 extern const struct au_op_cold au_ops_cold[AU_OPCODES];
 
 /* Does this engine serve the opcode? What the probe reports. */

@@ -205,9 +205,9 @@ static enum submitted submit_lone(struct au_ring *ring, struct au_req *req,
 /* Of an op on a file, or behind a run that is to be issued first. */
 static au_noinline enum submitted submit_plain(struct au_ring *ring,
 					       struct au_req *req,
-					       const struct io_uring_sqe *sqe,
-					       const struct au_op *op)
+					       const struct io_uring_sqe *sqe)
 {
+	const struct au_op *op = &au_ops[req->opcode];
 	int r = op->prep(req, sqe);
 
 	ring->nr_inflight++;
@@ -255,7 +255,7 @@ static inline enum submitted submit_one(struct au_ring *ring,
 					const struct io_uring_sqe *sqe)
 {
 	uint64_t word = AU_READ_ONCE(*(const uint64_t *)(const void *)sqe);
-	const struct au_op *op;
+	au_straight_fn straight;
 	enum au_issue out;
 
 	au_store_relaxed(&req->flags, SQE_HEAD_FLAGS(word));
@@ -267,10 +267,10 @@ static inline enum submitted submit_one(struct au_ring *ring,
 			AU_READ_ONCE(sqe->personality) | ring->special))
 		return submit_special(ring, req, sqe);
 
-	op = &au_ops[(uint8_t)word];
-	if (!op->straight || ring->run.nr)
-		return submit_plain(ring, req, sqe, op);
-	out = op->straight(req, sqe);
+	straight = au_ops_straight[(uint8_t)word];
+	if (!straight || ring->run.nr)
+		return submit_plain(ring, req, sqe);
+	out = straight(req, sqe);
 	if (au_likely(out == AU_DONE && !(req->flags & AU_REQ_F_ENDS_SLOW))) {
 		au_cqe_post(ring, req->user_data, req->res, req->cqe_flags);
 		return SUBMIT_ENDED;

@@ -26,7 +26,7 @@ static enum au_issue unsupported(struct au_req *req, unsigned int issue_flags)
 
 /* clang-format off */
 const struct au_op au_ops[AU_OPCODES] = {
-	[IORING_OP_NOP] = { au_nop_prep, au_nop, AU_OP_IOPOLL, au_nop_straight },
+	[IORING_OP_NOP] = { au_nop_prep, au_nop, AU_OP_IOPOLL },
 	[IORING_OP_READV] = { au_readv_prep, au_read,
 		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLIN |
 		AU_OP_BUFFER_SELECT | AU_OP_LAZY },
@@ -40,8 +40,7 @@ const struct au_op au_ops[AU_OPCODES] = {
 	[IORING_OP_WRITE_FIXED] = { au_read_fixed_prep, au_write,
 		FILE | AU_OP_IOPRIO | AU_OP_IOPOLL | AU_OP_POLLOUT },
 	[IORING_OP_POLL_ADD] = { au_poll_add_prep, au_poll_add, FILE },
-	[IORING_OP_POLL_REMOVE] = { au_poll_remove_prep, au_poll_remove, 0,
-		au_poll_remove_straight },
+	[IORING_OP_POLL_REMOVE] = { au_poll_remove_prep, au_poll_remove, 0 },
 	[IORING_OP_SYNC_FILE_RANGE] = { au_sync_file_range_prep,
 		au_sync_file_range, FILE | AU_OP_BLOCKING },
 	[IORING_OP_SENDMSG] = { au_sendmsg_prep, au_sendmsg,
@@ -49,14 +48,13 @@ const struct au_op au_ops[AU_OPCODES] = {
 	[IORING_OP_RECVMSG] = { au_recvmsg_prep, au_recvmsg,
 		FILE | AU_OP_SOCKET | AU_OP_IOPRIO | AU_OP_POLLIN | AU_OP_LAZY |
 		AU_OP_BUFFER_SELECT },
-	[IORING_OP_TIMEOUT] = { au_timeout_prep, au_timeout, 0,
-		au_timeout_straight },
+	[IORING_OP_TIMEOUT] = { au_timeout_prep, au_timeout, 0 },
 	[IORING_OP_TIMEOUT_REMOVE] = { au_timeout_remove_prep,
-		au_timeout_remove, 0, au_timeout_remove_straight },
+		au_timeout_remove, 0 },
 	[IORING_OP_ACCEPT] = { au_accept_prep, au_accept,
 		FILE | AU_OP_SOCKET | AU_OP_IOPRIO | AU_OP_POLLIN },
 	[IORING_OP_ASYNC_CANCEL] = { au_async_cancel_prep, au_async_cancel,
-		0, au_async_cancel_straight },
+		0 },
 	[IORING_OP_LINK_TIMEOUT] = { au_link_timeout_prep, au_link_timeout,
 		0 },
 	[IORING_OP_CONNECT] = { au_connect_prep, au_connect,
@@ -154,6 +152,14 @@ const struct au_op au_ops[AU_OPCODES] = {
 	[IORING_OP_NOP128] = UNSUPPORTED,
 	[IORING_OP_URING_CMD128] = UNSUPPORTED,
 	[IORING_OP_LAST ... AU_OPCODES - 1] = UNSUPPORTED,
+};
+
+const au_straight_fn au_ops_straight[AU_OPCODES] = {
+	[IORING_OP_NOP] = au_nop_straight,
+	[IORING_OP_POLL_REMOVE] = au_poll_remove_straight,
+	[IORING_OP_TIMEOUT] = au_timeout_straight,
+	[IORING_OP_TIMEOUT_REMOVE] = au_timeout_remove_straight,
+	[IORING_OP_ASYNC_CANCEL] = au_async_cancel_straight,
 };
 
 const struct au_op_cold au_ops_cold[AU_OPCODES] = {
