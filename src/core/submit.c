@@ -278,7 +278,7 @@ static inline enum submitted submit_one(struct au_ring *ring,
 	ring->nr_inflight++;
 	if (au_likely(out == AU_QUEUED))
 		return SUBMIT_TAKEN;
-	if (au_likely(out == AU_REFUSED))
+	if (au_unlikely(out == AU_REFUSED))
 		return submit_failed(ring, req, req->res);
 	au_req_issued(ring, req, out);
 	return submit_issued(ring);
