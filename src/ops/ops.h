@@ -16,17 +16,18 @@
 	enum au_issue au_##op##_straight(struct au_req *req, \
 					 const struct io_uring_sqe *sqe)
 
-#define AU_OP_DEFINE_STRAIGHT(op)                                        \
-	enum au_issue au_##op##_straight(struct au_req *req,             \
-					 const struct io_uring_sqe *sqe) \
-	{                                                                \
-		int r = au_##op##_prep(req, sqe);                        \
-                                                                         \
-		if (au_unlikely(r < 0)) {                                \
-			req->res = r;                                    \
-			return AU_REFUSED;                               \
-		}                                                        \
-		return au_##op(req, AU_ISSUE_NONBLOCK);                  \
+/* `flatten`: the two are one function, however long. */
+#define AU_OP_DEFINE_STRAIGHT(op)                                   \
+	__attribute__((flatten)) enum au_issue au_##op##_straight(  \
+		struct au_req *req, const struct io_uring_sqe *sqe) \
+	{                                                           \
+		int r = au_##op##_prep(req, sqe);                   \
+                                                                    \
+		if (au_unlikely(r < 0)) {                           \
+			req->res = r;                               \
+			return AU_REFUSED;                          \
+		}                                                   \
+		return au_##op(req, AU_ISSUE_NONBLOCK);             \
 	}
 
 /* advise.c */

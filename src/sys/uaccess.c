@@ -14,30 +14,12 @@
 
 #define PAGE 4096UL
 
-/*
- * Sanitizers take these copies for the engine's own, and know of what lies
- * between the application's variables: under them none is plain.
- */
-static bool range_plain(void)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(AU_TSAN)
-	return false;
-#elif defined(__has_feature)
-	return !__has_feature(address_sanitizer);
-#else
-	return true;
-#endif
-}
-
 static bool range_within(uint64_t addr, size_t n, uint64_t lo, uint64_t hi)
 {
-	return range_plain() && addr >= lo && addr < hi && n <= hi - addr;
+	return AU_UACCESS_PLAIN && addr >= lo && addr < hi && n <= hi - addr;
 }
 
-/* Bounds of the calling thread's stack; hi 0 is not asked yet. */
-static __thread struct {
-	uint64_t lo, hi;
-} uaccess_stack;
+__thread struct au_stack au_stack; /* hi 0 is not asked yet */
 
 static au_cold void stack_bounds(void)
 {
@@ -45,12 +27,12 @@ static au_cold void stack_bounds(void)
 	void *lo;
 	size_t size;
 
-	uaccess_stack.hi = 1; /* nothing is within, should the question fail */
+	au_stack.hi = 1; /* nothing is within, should the question fail */
 	if (pthread_getattr_np(pthread_self(), &attr))
 		return;
 	if (!pthread_attr_getstack(&attr, &lo, &size)) {
-		uaccess_stack.lo = (uint64_t)(uintptr_t)lo;
-		uaccess_stack.hi = uaccess_stack.lo + size;
+		au_stack.lo = (uint64_t)(uintptr_t)lo;
+		au_stack.hi = au_stack.lo + size;
 	}
 	pthread_attr_destroy(&attr);
 }
@@ -65,10 +47,10 @@ static bool range_on_stack(uint64_t addr, size_t n)
 	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	uint64_t end = (sp | (PAGE - 1)) + 1;
 
-	if (au_unlikely(!uaccess_stack.hi))
+	if (au_unlikely(!au_stack.hi))
 		stack_bounds();
-	if (sp >= uaccess_stack.lo && sp < uaccess_stack.hi)
-		end = uaccess_stack.hi;
+	if (sp >= au_stack.lo && sp < au_stack.hi)
+		end = au_stack.hi;
 	return range_within(addr, n, sp, end);
 }
 
@@ -107,7 +89,7 @@ static bool range_in_data(uint64_t addr, size_t n)
 	return range_within(addr, n, uaccess_data.lo, uaccess_data.hi);
 }
 
-bool au_user_known(uint64_t addr, size_t n)
+static bool range_known(uint64_t addr, size_t n)
 {
 	return range_on_stack(addr, n) || range_in_data(addr, n);
 }
@@ -163,6 +145,10 @@ static int copy_slow(long nr, void *local, uint64_t remote, size_t n)
 
 int au_copy_from_user_slow(void *dst, uint64_t src, size_t n)
 {
+	if (range_known(src, n)) {
+		memcpy(dst, au_ptr(src), n);
+		return 0;
+	}
 	return n ? copy_slow(SYS_process_vm_readv, dst, src, n) : 0;
 }
 

@@ -18,15 +18,42 @@
 #include <string.h>
 #include "base/util.h"
 
-/* Is the range certainly mapped: the caller's stack, the program's data? */
-bool au_user_known(uint64_t addr, size_t n);
+/*
+ * Sanitizers take these copies for the engine's own, and know of what lies
+ * between the application's variables: under them none is plain.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(AU_TSAN)
+#define AU_UACCESS_PLAIN false
+#elif defined(__has_feature)
+#define AU_UACCESS_PLAIN (!__has_feature(address_sanitizer))
+#else
+#define AU_UACCESS_PLAIN true
+#endif
+
+/* The calling thread's stack, once somebody asked for it. */
+extern __thread struct au_stack {
+	uint64_t lo, hi;
+} au_stack;
+
+/*
+ * Does the range lie between this frame and the end of the stack, all of which
+ * is mapped? On a stack the thread switched to by itself it never does.
+ */
+static inline bool au_on_stack(uint64_t addr, size_t n)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+
+	return AU_UACCESS_PLAIN && sp >= au_stack.lo && addr >= sp &&
+	       addr < au_stack.hi && n <= au_stack.hi - addr;
+}
+
 int au_copy_from_user_slow(void *dst, uint64_t src, size_t n) au_must_check;
 
 /* 0, or -EFAULT with nothing promised about `dst`. */
 static inline int au_must_check au_copy_from_user(void *dst, uint64_t src,
 						  size_t n)
 {
-	if (au_unlikely(!au_user_known(src, n)))
+	if (au_unlikely(!au_on_stack(src, n)))
 		return au_copy_from_user_slow(dst, src, n);
 	memcpy(dst, au_ptr(src), n);
 	return 0;
