@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "base/atomic.h"
 #include "base/util.h"
 
 /*
