@@ -72,8 +72,7 @@ int au_req_assign_file(struct au_ring *ring, struct au_req *req)
 	return 0;
 }
 
-/* Parked: from now on its linked timeout runs. */
-static void req_parked(struct au_ring *ring, struct au_req *req)
+void au_req_parked(struct au_ring *ring, struct au_req *req)
 {
 	if (au_unlikely(req->flags & AU_REQ_F_ARM_LTIMEOUT))
 		au_links_arm_timeout(ring, req);
@@ -86,7 +85,7 @@ static void req_punt(struct au_ring *ring, struct au_req *req,
 
 	if (r >= 0) {
 		/* Before it is handed over: its flags are the worker's then. */
-		req_parked(ring, req);
+		au_req_parked(ring, req);
 		r = au_workers_queue(ring, req, kind);
 	} else {
 		ring->prep_failed = true;
@@ -124,7 +123,7 @@ static void req_wait_for_file(struct au_ring *ring, struct au_req *req,
 	else if (r < 0)
 		au_req_complete_res(ring, req, r);
 	else
-		req_parked(ring, req);
+		au_req_parked(ring, req);
 	/* A new registration reports by itself what is there. */
 	if (au_unlikely(again) && r == 0 && req->at == AU_AT_POLLER)
 		au_poller_again(ring, req);
@@ -191,7 +190,9 @@ void au_req_issued(struct au_ring *ring, struct au_req *req, enum au_issue out)
 		au_req_complete(ring, req);
 		break;
 	case AU_QUEUED:
-		req_parked(ring, req);
+		/* A worker may be at it, and end it, by now. */
+		if (req->at != AU_AT_WORKERS)
+			au_req_parked(ring, req);
 		break;
 	case AU_REFUSED:
 		break; /* not from issue */

@@ -30,6 +30,12 @@ int au_req_park(struct au_ring *ring, struct au_req *req,
 void au_req_unpark(struct au_ring *ring, struct au_req *req);
 
 /*
+ * It has to wait: from now on its linked timeout runs. Called after the op said
+ * AU_QUEUED, but before a request is handed to a worker, whose it is then.
+ */
+void au_req_parked(struct au_ring *ring, struct au_req *req);
+
+/*
  * The file of a request parked on the poller has `events`. True if the request
  * left the poller (done, or gone elsewhere), false if it waits on.
  */

@@ -283,8 +283,10 @@ static enum au_issue futex_wait(struct au_req *req)
 	int r = arm->mask ? futex_compare(arm) : -EINVAL;
 	uint32_t moved = 0;
 
-	if (r == 0)
+	if (r == 0) {
+		au_req_parked(req->ring, req);
 		r = au_workers_queue(req->ring, req, AU_WORK_UNBOUND);
+	}
 	if (r < 0) {
 		au_req_set_res(req, r);
 		return AU_DONE;
