@@ -26,6 +26,7 @@
 #include "core/poller.h"
 #include "core/region.h"
 #include "core/restrict.h"
+#include "core/spin.h"
 #include "core/timers.h"
 #include "core/workers.h"
 #include "rsrc/kbuf.h"
@@ -167,6 +168,7 @@ struct au_ring {
 		struct au_poller poller;
 		struct au_timers timers;
 		struct au_workers *workers; /* NULL until first needed */
+		struct au_spin spin;
 	} au_aligned_cacheline;
 
 	/* the submitter writes */

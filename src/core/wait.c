@@ -24,6 +24,7 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 {
 	struct epoll_event ev[AU_POLLER_EVENTS];
 	int r = au_poller_open(ring);
+	bool spins, hit = false;
 
 	if (r < 0)
 		return r;
@@ -37,13 +38,21 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 		au_store_relaxed(&ring->asleep, 0);
 		return 0;
 	}
+	/* An SQPOLL thread has spun for long. */
+	spins = !ring->sqpoll && au_spin_pays(&ring->spin);
 	ring->has_leader = true;
 	au_cq_update_notify(ring);
 	ring->poller.sleeper = true;
 	au_unlock(&ring->lock);
-	r = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
-			     deadline_ns, sigmask);
+	if (spins)
+		r = au_spin_epoll_wait(ring->poller.epfd, ev, AU_POLLER_EVENTS,
+				       deadline_ns, sigmask, &hit);
+	else
+		r = au_epoll_wait_ns(ring->poller.epfd, ev, AU_POLLER_EVENTS,
+				     deadline_ns, sigmask);
 	au_ring_lock(ring);
+	if (spins)
+		au_spin_learn(&ring->spin, hit);
 	au_store_relaxed(&ring->asleep, 0);
 	ring->poller.sleeper = false;
 	ring->has_leader = ring->sqpoll;
