@@ -7,6 +7,7 @@
 #include "core/cancel.h"
 
 #include <errno.h>
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
@@ -34,10 +35,9 @@ static int timers_cancel(struct au_ring *ring, struct au_req *req)
 
 /* 0: the request is the caller's again. -EALREADY: it will end by itself. */
 static int (*const take_back[AU_AT_LAST])(struct au_ring *, struct au_req *) = {
-	[AU_AT_POLLER] = poller_cancel,
-	[AU_AT_TIMERS] = timers_cancel,
-	[AU_AT_WORKERS] = au_workers_cancel,
-	[AU_AT_DRAIN] = drain_cancel,
+	[AU_AT_POLLER] = poller_cancel,      [AU_AT_TIMERS] = timers_cancel,
+	[AU_AT_WORKERS] = au_workers_cancel, [AU_AT_DRAIN] = drain_cancel,
+	[AU_AT_AIO] = au_aio_cancel,
 };
 
 int au_cancel_take(struct au_ring *ring, struct au_req *req)
@@ -96,6 +96,9 @@ static bool cancel_matches(const struct au_cancel *c, const struct au_req *req)
 	uint32_t f = c->flags;
 
 	if (req == c->self)
+		return false;
+	/* A transfer under way is none that waits, nor found by the kernel. */
+	if (req->at == AU_AT_AIO && !req->ring->ending)
 		return false;
 	/* A link timeout goes with what it guards. */
 	if (req->opcode == IORING_OP_LINK_TIMEOUT)

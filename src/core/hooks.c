@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include "anyuring.h"
 #include "base/atomic.h"
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
@@ -38,6 +39,7 @@ static void fd_closing(struct au_ring *ring, int fd)
 {
 	if ((uint32_t)fd < ring->hints_max)
 		ring->hints[fd] = 0;
+	au_aio_fd_closing(ring, fd);
 	au_poller_fd_closing(ring, fd);
 	au_workers_fd_closing(ring, fd);
 }

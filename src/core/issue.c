@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/message.h"
 #include "core/notify.h"
@@ -305,6 +306,8 @@ bool au_ring_run_slow(struct au_ring *ring)
 				au_req_worker_done(ring, req);
 		}
 	}
+	if (ring->aio)
+		any |= au_aio_reap(ring);
 	if (ring->poller.nr_waiters) {
 		any |= au_poller_run_again(ring);
 		any |= au_poller_reap(ring);

@@ -81,6 +81,9 @@ struct au_op_cold {
 	uint32_t (*run)(struct au_ring *ring, struct au_req **reqs,
 			uint32_t nr);
 
+	/* What au_aio_start() came to; as issue. */
+	enum au_issue (*aio_done)(struct au_req *req, long res);
+
 	/*
 	 * The file of a parked request has `events`, or its deadline passed
 	 * (0). True if the request left its place. NULL: issue it again.

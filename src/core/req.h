@@ -51,6 +51,7 @@ enum {
 	AU_REQ_F_NOWAIT = 1 << 20, /* EAGAIN is the answer, do not wait */
 	AU_REQ_F_STREAM = 1 << 21, /* the file has no positions */
 	AU_REQ_F_CQE32 = 1 << 22, /* extra[] goes into the CQE */
+	AU_REQ_F_NO_AIO = 1 << 24, /* the kernel's AIO would not have it */
 	AU_REQ_F_HIDDEN_FD = 1 << 23, /* fd is a reference of its own */
 	AU_REQ_F_MESSAGE = 1 << 26, /* no request: a CQE from elsewhere */
 	AU_REQ_F_NOTIF = 1 << 27, /* a second CQE follows, with extra[0] */
@@ -66,6 +67,7 @@ enum au_parked_at {
 	AU_AT_TIMERS, /* a deadline */
 	AU_AT_WORKERS, /* queued for, or running in, a worker */
 	AU_AT_DRAIN, /* earlier requests */
+	AU_AT_AIO, /* the kernel: its transfer is under way */
 	AU_AT_LAST,
 };
 
@@ -119,7 +121,7 @@ struct au_req {
 			struct au_req *timed; /* a link timeout's target */
 		};
 
-		struct { /* AU_AT_WORKERS, AU_AT_DRAIN */
+		struct { /* AU_AT_WORKERS, AU_AT_DRAIN, AU_AT_AIO */
 			struct au_list queued;
 			struct au_worker *worker;
 		};

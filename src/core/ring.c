@@ -8,6 +8,7 @@
  *
  * Lock order: rings.lock (the registry), then a ring's lock.
  */
+#include "core/aio.h"
 #include "core/ring.h"
 
 #include <errno.h>
@@ -413,6 +414,7 @@ static void ring_teardown(struct au_ring *ring)
 {
 	au_store_relaxed(&ring->alive, false);
 	au_cancel_all(ring);
+	au_aio_destroy(ring);
 	au_workers_destroy(ring);
 	au_messages_drop(ring);
 	au_poller_destroy(ring);
@@ -494,6 +496,7 @@ void au_ring_maybe_destroy(struct au_ring *ring)
 		return;
 	}
 	ring->ending = true;
+	au_aio_stop(ring);
 	if (!ring->mapped)
 		ring_leave_memory(ring);
 	au_cancel_all(ring);

@@ -174,6 +174,8 @@ struct au_ring {
 	/* the submitter writes */
 	uint8_t *hints au_aligned_cacheline; /* see au_fd_hint() */
 	uint32_t hints_max;
+	bool submitting; /* transfers are held until the call's end */
+	struct au_aio *aio; /* NULL until first needed */
 	struct au_slist link_next; /* chained requests whose turn it is */
 	struct au_run run;
 

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/notify.h"
@@ -58,7 +59,7 @@ static bool sqpoll_has_work(struct au_ring *ring)
 {
 	return au_sq_ready(ring) || !au_mpscq_empty(&ring->done) ||
 	       au_load_relaxed(&ring->poller.nr_waiters) ||
-	       !au_timers_idle(&ring->timers);
+	       au_aio_ready(ring) || !au_timers_idle(&ring->timers);
 }
 
 /* No housekeeper looks after those whose interrupt came too early. */

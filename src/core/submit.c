@@ -11,6 +11,7 @@
 #include "core/submit.h"
 
 #include <errno.h>
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
@@ -289,6 +290,7 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 	uint32_t left = nr = au_min_u32(nr, au_sq_ready(ring));
 	struct au_req *req = NULL; /* for the next SQE */
 
+	ring->submitting = ring->aio;
 	while (left) {
 		enum submitted out;
 		const struct io_uring_sqe *sqe;
@@ -317,6 +319,10 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 
 		chain_set(ring, NULL);
 		au_req_queue(ring, head);
+	}
+	if (au_unlikely(ring->submitting)) {
+		ring->submitting = false;
+		au_aio_flush(ring);
 	}
 	/* pairs with the application's acquire: the slots are free again */
 	au_store_release(&ring->shared->sq_head, ring->sq_head);

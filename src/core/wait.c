@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "sys/clock.h"
@@ -33,7 +34,7 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	au_store_release(&ring->asleep, 1);
 	/* pairs with the fence in issue.c:au_ring_kick() */
 	au_fence_full();
-	if (!au_mpscq_empty(&ring->done) ||
+	if (!au_mpscq_empty(&ring->done) || au_aio_ready(ring) ||
 	    !au_slist_empty(&ring->poller.again)) {
 		au_store_relaxed(&ring->asleep, 0);
 		return 0;

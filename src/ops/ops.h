@@ -106,6 +106,7 @@ int au_readv_fixed_prep(struct au_req *req, const struct io_uring_sqe *sqe);
 int au_rw_stabilise(struct au_req *req);
 bool au_rw_follows(const struct au_req *last, const struct au_req *req);
 uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr);
+enum au_issue au_rw_aio_done(struct au_req *req, long res);
 
 /* splice.c */
 AU_OP_DECLARE(splice);

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include "core/aio.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/ring.h"
@@ -310,6 +311,51 @@ static inline uint8_t *rw_hint(struct au_req *req)
 	return au_fd_hint(req->ring, req->fd);
 }
 
+static au_cold void rw_ask_direct(struct au_req *req, uint8_t *hint)
+{
+	long fl = au_syscall(SYS_fcntl, req->fd, F_GETFL);
+	struct stat st;
+
+	if (fl < 0)
+		return;
+	*hint |= AU_HINT_ASKED;
+	if ((fl & O_DIRECT) && au_syscall(SYS_fstat, req->fd, &st) >= 0 &&
+	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		*hint |= AU_HINT_DIRECT;
+}
+
+/* A plain call on such a file is over when the disk is done. */
+static inline bool rw_direct(struct au_req *req, uint8_t *hint)
+{
+	if (au_unlikely(!hint))
+		return false;
+	if (au_unlikely(!(*hint & AU_HINT_ASKED)))
+		rw_ask_direct(req, hint);
+	return au_unlikely(*hint & AU_HINT_DIRECT);
+}
+
+static bool rw_start_aio(struct au_req *req, const struct au_rw *rw)
+{
+	struct au_aio_io io = {
+		.addr = rw->addr,
+		.len = rw->len,
+		.pos = rw->pos,
+		.rw_flags = rw->rw_flags | RWF_NOWAIT,
+		.write = rw->kind & RW_WRITE,
+		.vector = rw->kind & RW_VECTOR,
+	};
+
+	if ((req->flags & (AU_REQ_F_NO_AIO | AU_REQ_F_BUFFER_SELECT)) ||
+	    rw->done || rw->pos == UINT64_MAX)
+		return false;
+	if (io.vector) {
+		if (au_req_stabilise(req) < 0)
+			return false;
+		io.addr = rw->addr;
+	}
+	return au_aio_start(req->ring, req, &io);
+}
+
 static bool fs_in_memory(int fd)
 {
 	struct statfs fs;
@@ -498,6 +544,10 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		return rw_done(req, rw, -EINVAL);
 
 	hint = rw_hint(req);
+	if (rw_direct(req, hint) && rw_start_aio(req, rw)) {
+		out = AU_QUEUED;
+		goto out;
+	}
 	refused =
 		hint ? *hint & (rw->kind & RW_WRITE ?
 					AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
@@ -544,6 +594,17 @@ out:
 	if ((rw->kind & RW_FIXED) && out != AU_DONE)
 		rw_hold_fixed(req);
 	return out;
+}
+
+enum au_issue au_rw_aio_done(struct au_req *req, long res)
+{
+	struct au_rw *rw = au_req_cmd(req, struct au_rw);
+
+	if (res >= 0 || (res == -EAGAIN && (req->flags & AU_REQ_F_NOWAIT)))
+		return rw_done(req, rw, res);
+	au_req_set(req, AU_REQ_F_NO_AIO);
+	/* It would have slept; or else the plain call tells what is wrong. */
+	return res == -EAGAIN ? AU_PUNT : rw_try(req, AU_ISSUE_NONBLOCK);
 }
 
 static void rw_use_buffer(struct au_rw *rw, const struct au_kbuf_sel *sel)
@@ -745,6 +806,9 @@ static uint32_t rw_run_call(struct au_req **reqs, uint32_t nr)
 	struct iovec iov[AU_RUN_MAX];
 	long res;
 
+	/* One by one these are under way at once. */
+	if (rw_direct(reqs[0], hint))
+		return 0;
 	if (hint && (*hint & (write ? AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
 				      AU_HINT_MEMORY)))
 		flags = 0;

@@ -40,6 +40,8 @@ enum {
 	AU_HINT_MEMORY =
 		1 << 1, /* a file in memory: plain calls do not sleep */
 	AU_HINT_WRITE_INLINE = 1 << 2, /* buffered regular file */
+	AU_HINT_ASKED = 1 << 3, /* whether it is: */
+	AU_HINT_DIRECT = 1 << 4, /* a disk's file, open with O_DIRECT */
 };
 
 static inline struct au_rsrc_node *au_rsrc_lookup(const struct au_rsrc_table *t,

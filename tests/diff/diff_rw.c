@@ -564,6 +564,159 @@ static void direct_io(struct diff *d)
 	munmap(m, 16384);
 }
 
+#define BLOCK  4096
+#define BLOCKS 64
+
+/* A file of BLOCKS, each begins with its number; opened with O_DIRECT. */
+static int direct_file(struct diff *d, char *m)
+{
+	int fd = diff_file(d, "d", 0);
+
+	for (int i = 0; i < BLOCKS; i++) {
+		memset(m, 'a' + i % 26, BLOCK);
+		memcpy(m, &i, sizeof(i));
+		diff_must(d, pwrite(fd, m, BLOCK, (off_t)i * BLOCK), "pwrite");
+	}
+	close(fd);
+	memset(m, 0, BLOCK);
+	fd = open("d", O_RDWR | O_DIRECT | O_CLOEXEC);
+	if (fd < 0)
+		diff_res(d, -errno, "open");
+	return fd;
+}
+
+static char *direct_memory(void)
+{
+	char *m = mmap(NULL, BLOCKS * BLOCK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return m;
+}
+
+/* Vectors, registered buffers and files, chains, what is not aligned. */
+static void direct_kinds(struct diff *d)
+{
+	char *m = direct_memory();
+	int fd = direct_file(d, m), fd2;
+	struct iovec iov[3] = { { m, BLOCK },
+				{ m + 3 * BLOCK, 2 * BLOCK },
+				{ m + 9 * BLOCK, BLOCK } };
+	struct iovec all = { m, BLOCKS * BLOCK };
+	struct ring r;
+
+	if (fd < 0)
+		return;
+	ring_open(d, &r, 16, 0);
+	ring_sqe(&r, IORING_OP_READV, fd, iov, 3, 8 * BLOCK);
+	ring_run(&r, 1, RING_ORDER);
+	diff_say(d, "blocks %d %d %d %d", *(int *)(void *)m,
+		 *(int *)(void *)(m + 3 * BLOCK),
+		 *(int *)(void *)(m + 4 * BLOCK),
+		 *(int *)(void *)(m + 9 * BLOCK));
+	ring_sqe(&r, IORING_OP_WRITEV, fd, iov, 3, 60 * BLOCK);
+	ring_run(&r, 1, RING_ORDER);
+	/* Not aligned: in memory, in length, in the file. */
+	ring_sqe(&r, IORING_OP_READ, fd, m + 1, BLOCK, 0);
+	ring_run(&r, 1, RING_ORDER);
+	ring_sqe(&r, IORING_OP_READ, fd, m, 100, 0);
+	ring_run(&r, 1, RING_ORDER);
+	ring_sqe(&r, IORING_OP_READ, fd, m, BLOCK, 100);
+	ring_run(&r, 1, RING_ORDER);
+	ring_sqe(&r, IORING_OP_READ, fd, diff_bad_ptr(), BLOCK, 0);
+	ring_run(&r, 1, RING_ORDER);
+	ring_sqe(&r, IORING_OP_READ, fd, m, BLOCK, (uint64_t)-BLOCK);
+	ring_run(&r, 1, RING_ORDER);
+	/* Behind the end, and into a hole. */
+	ring_sqe(&r, IORING_OP_READ, fd, m, 4 * BLOCK, 62 * BLOCK);
+	ring_run(&r, 1, RING_ORDER);
+	ring_sqe(&r, IORING_OP_WRITE, fd, m, BLOCK, 100 * BLOCK);
+	ring_run(&r, 1, RING_ORDER);
+	ring_sqe(&r, IORING_OP_READ, fd, m, BLOCK, 80 * BLOCK);
+	ring_run(&r, 1, RING_ORDER);
+	diff_bytes(d, "hole", m, 8);
+	/* A chain that breaks at a short read. */
+	ring_sqe(&r, IORING_OP_READ, fd, m, BLOCK, 0)->flags = IOSQE_IO_LINK;
+	ring_sqe(&r, IORING_OP_READ, fd, m, 2 * BLOCK, 100 * BLOCK)->flags =
+		IOSQE_IO_LINK;
+	ring_sqe(&r, IORING_OP_READ, fd, m, BLOCK, 0);
+	ring_run(&r, 3, RING_SORTED);
+	/* Registered ones. */
+	diff_res(d,
+		 d->be->reg((unsigned int)r.fd, IORING_REGISTER_BUFFERS, &all,
+			    1),
+		 "buffers");
+	diff_res(d,
+		 d->be->reg((unsigned int)r.fd, IORING_REGISTER_FILES, &fd, 1),
+		 "files");
+	ring_sqe(&r, IORING_OP_READ_FIXED, 0, m + 5 * BLOCK, BLOCK, 5 * BLOCK)
+		->flags = IOSQE_FIXED_FILE;
+	ring_run(&r, 1, RING_ORDER);
+	diff_say(d, "fixed %d", *(int *)(void *)(m + 5 * BLOCK));
+	ring_sqe(&r, IORING_OP_WRITE_FIXED, fd, m + 5 * BLOCK, BLOCK, 0);
+	ring_run(&r, 1, RING_ORDER);
+	fd2 = open("d", O_RDONLY | O_DIRECT | O_CLOEXEC);
+	ring_sqe(&r, IORING_OP_WRITE, fd2, m, BLOCK, 0);
+	ring_run(&r, 1, RING_ORDER);
+	close(fd2);
+	ring_close(&r);
+	close(fd);
+	munmap(m, BLOCKS * BLOCK);
+}
+
+static void direct_position(struct diff *d)
+{
+	char *m = direct_memory();
+	int fd = direct_file(d, m);
+	struct ring r;
+
+	if (fd < 0)
+		return;
+	ring_open(d, &r, 16, 0);
+	for (int i = 0; i < 2; i++) {
+		ring_sqe(&r, IORING_OP_READ, fd, m, BLOCK, UINT64_MAX);
+		ring_run(&r, 1, RING_ORDER);
+	}
+	diff_say(d, "second block %d", *(int *)(void *)m);
+	ring_close(&r);
+	close(fd);
+	munmap(m, BLOCKS * BLOCK);
+}
+
+/* All at once; closed while under way; each has its own block. */
+static void direct_many(struct diff *d)
+{
+	char *m = direct_memory();
+	int fd = direct_file(d, m), wrong = 0;
+	struct ring r;
+
+	if (fd < 0)
+		return;
+	ring_open(d, &r, BLOCKS, 0);
+	for (int turn = 0; turn < 4; turn++) {
+		memset(m, 0xff, BLOCKS * BLOCK);
+		for (int i = 0; i < BLOCKS; i++)
+			ring_sqe(&r, IORING_OP_READ, fd, m + i * BLOCK, BLOCK,
+				 (uint64_t)(BLOCKS - 1 - i) * BLOCK);
+		ring_submit(&r);
+		if (turn == 3)
+			close(fd);
+		ring_wait(&r, BLOCKS, RING_SORTED);
+		for (int i = 0; i < BLOCKS; i++)
+			wrong += *(int *)(void *)(m + i * BLOCK) !=
+				 BLOCKS - 1 - i;
+	}
+	diff_say(d, "wrong blocks %d", wrong);
+	/* The ring goes first. */
+	fd = open("d", O_RDWR | O_DIRECT | O_CLOEXEC);
+	for (int i = 0; i < BLOCKS; i++)
+		ring_sqe(&r, IORING_OP_WRITE, fd, m + i * BLOCK, BLOCK,
+			 (uint64_t)i * BLOCK);
+	ring_submit(&r);
+	ring_close_quiet(&r);
+	close(fd);
+	munmap(m, BLOCKS * BLOCK);
+}
+
 /* Many at once, and the file is right afterwards. */
 static void many_writes(struct diff *d)
 {
@@ -650,6 +803,9 @@ static const struct diff_test tests[] = {
 	{ "eventfds", eventfds, DIFF_ALL },
 	{ "file_size_limit", file_size_limit, DIFF_PLAIN },
 	{ "direct_io", direct_io, DIFF_SYNC },
+	{ "direct_kinds", direct_kinds, DIFF_SYNC },
+	{ "direct_position", direct_position, DIFF_PLAIN },
+	{ "direct_many", direct_many, DIFF_ALL },
 	{ "many_writes", many_writes, DIFF_ALL },
 	{ "adjacent", adjacent, DIFF_SYNC },
 };
