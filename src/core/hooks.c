@@ -13,6 +13,7 @@
 #include "core/ring.h"
 #include "sys/fd.h"
 #include "sys/syscall.h"
+#include "sys/uaccess.h"
 
 static int hooks_active;
 
@@ -122,6 +123,47 @@ void au_hooks_before_poll(void)
 		}
 		au_ring_unlock(r);
 	}
+}
+
+/* As many as the kernel takes in one message. */
+#define SCM_FDS_MAX 253
+
+static bool rights_have_ring(uint64_t at, size_t n)
+{
+	int fds[SCM_FDS_MAX];
+
+	if (n > SCM_FDS_MAX || au_copy_from_user(fds, at, n * sizeof(*fds)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (anyuring_is_ring(fds[i]))
+			return true;
+	}
+	return false;
+}
+
+bool au_hooks_msg_passes_ring(const struct msghdr *msg)
+{
+	struct cmsghdr c;
+	struct msghdr m;
+	uint64_t at, end;
+
+	if (!au_hooks_active() ||
+	    au_copy_from_user(&m, (uintptr_t)msg, sizeof(m)) ||
+	    !m.msg_control)
+		return false;
+	at = (uintptr_t)m.msg_control;
+	end = at + m.msg_controllen;
+	while (end >= at && end - at >= sizeof(c)) {
+		if (au_copy_from_user(&c, at, sizeof(c)) ||
+		    c.cmsg_len < sizeof(c) || c.cmsg_len > end - at)
+			break;
+		if (c.cmsg_level == SOL_SOCKET && c.cmsg_type == SCM_RIGHTS &&
+		    rights_have_ring(at + CMSG_LEN(0),
+				     (c.cmsg_len - CMSG_LEN(0)) / sizeof(int)))
+			return true;
+		at += CMSG_ALIGN(c.cmsg_len);
+	}
+	return false;
 }
 
 void au_hooks_fork_child(void)

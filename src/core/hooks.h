@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /* The process makes its first ring. */
@@ -40,6 +41,12 @@ void au_hooks_fd_watched(int fd);
  * bring the readiness of watched ring fds up to date.
  */
 void au_hooks_before_poll(void);
+
+/*
+ * Would sendmsg(2) of `msg`, the application's pointer, pass a ring on? The
+ * kernel refuses that: a ring in flight may hold the socket it travels in.
+ */
+bool au_hooks_msg_passes_ring(const struct msghdr *msg);
 
 /* The child side of fork(2): the parent's rings are not served here. */
 void au_hooks_fork_child(void);

@@ -418,6 +418,9 @@ static bool call_fd(long nr, const long a[6], long *ret)
 		*ret = au_fd_close_range((unsigned int)a[0], (unsigned int)a[1],
 					 (unsigned int)a[2]);
 		return true;
+	case SYS_sendmsg:
+		*ret = -EINVAL;
+		return au_hooks_msg_passes_ring((void *)a[1]);
 	default:
 		*ret = call_close(nr, a);
 		return true;
@@ -468,6 +471,7 @@ bool au_call(long nr, const long a[6], long *ret)
 	case SYS_close:
 	case SYS_dup3:
 	case SYS_close_range:
+	case SYS_sendmsg:
 #ifdef SYS_dup2
 	case SYS_dup2:
 #endif

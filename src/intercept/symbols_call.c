@@ -18,6 +18,7 @@ static bool sym_concerns(long nr)
 	case SYS_mmap:
 	case SYS_close:
 	case SYS_dup3:
+	case SYS_sendmsg:
 	case 436: /* close_range */
 	case 441: /* epoll_pwait2 */
 	case SYS_epoll_ctl:

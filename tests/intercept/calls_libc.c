@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -105,6 +106,35 @@ static void test_polls(struct ring *r)
 	}
 }
 
+/* A ring is not passed on; another file is, beside it or not. */
+static void test_rights(struct ring *r)
+{
+	struct iovec iov = { (char[]){ 'x' }, 1 };
+	union {
+		struct cmsghdr hdr;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} c = { .hdr = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &c,
+			    .msg_controllen = sizeof(c) };
+	int sp[2], fds[2] = { 0, r->fd };
+
+	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, sp) == 0);
+	memcpy(CMSG_DATA(&c.hdr), fds, sizeof(fds));
+	CHECK(sendmsg(sp[0], &m, 0) == -1 && errno == EINVAL);
+	CHECK(syscall(SYS_sendmsg, sp[0], &m, 0) == -1 && errno == EINVAL);
+	CHECK(sendmsg(sp[0], NULL, 0) == -1 && errno == EFAULT);
+	fds[1] = sp[1];
+	memcpy(CMSG_DATA(&c.hdr), fds, sizeof(fds));
+	CHECK(sendmsg(sp[0], &m, 0) == 1);
+	m.msg_controllen = 0;
+	CHECK(sendmsg(sp[0], &m, 0) == 1);
+	close(sp[0]);
+	close(sp[1]);
+}
+
 static void test_tasks(void)
 {
 	unsigned long closed = count(PASS_CLOSED);
@@ -152,6 +182,7 @@ int main(void)
 	CHECK(thrd_create(&t, test_thrd, &r) == thrd_success);
 	CHECK(thrd_join(t, &ret) == thrd_success && ret == 42);
 	test_polls(&r);
+	test_rights(&r);
 	if (under_preload()) {
 		CHECK(count(PASS_SETUP) == 1);
 		CHECK(count(PASS_ENTER) == 102);
