@@ -122,9 +122,10 @@ static bool enter_is_owner(struct au_ring *ring)
 static int enter_submit(struct au_ring *ring, unsigned int to_submit,
 			unsigned int flags)
 {
-	if (au_unlikely(ring->sqpoll)) {
-		au_sqpoll_enter(ring, flags);
-		return (int)to_submit;
+	if (au_unlikely(ring->setup_flags & IORING_SETUP_SQPOLL)) {
+		int r = au_sqpoll_enter(ring, flags);
+
+		return r < 0 ? r : (int)to_submit;
 	}
 	if (!to_submit)
 		return 0;

@@ -27,7 +27,7 @@ void au_hooks_activate(void)
 	if (au_likely(au_load_relaxed(&hooks_active)) ||
 	    au_xchg(&hooks_active, 1))
 		return;
-	pthread_atfork(NULL, NULL, au_hooks_fork_child);
+	pthread_atfork(au_hooks_fork_prepare, NULL, au_hooks_fork_child);
 }
 
 bool au_hooks_fd_hidden(int fd)
@@ -50,7 +50,10 @@ void au_hooks_fd_closing(int fd)
 	if (!au_hooks_active() || fd < 0)
 		return;
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!au_load_relaxed(&r->alive) || !au_ring_lock_alive(r))
+		/* A parent's ring, never entered here, knows of none. */
+		if (!au_load_relaxed(&r->alive) ||
+		    (r->foreign && !au_load_relaxed(&r->enter_seq)) ||
+		    !au_ring_lock_alive(r))
 			continue;
 		fd_closing(r, fd);
 		au_ring_unlock(r);
@@ -148,8 +151,7 @@ bool au_hooks_msg_passes_ring(const struct msghdr *msg)
 	uint64_t at, end;
 
 	if (!au_hooks_active() ||
-	    au_copy_from_user(&m, (uintptr_t)msg, sizeof(m)) ||
-	    !m.msg_control)
+	    au_copy_from_user(&m, (uintptr_t)msg, sizeof(m)) || !m.msg_control)
 		return false;
 	at = (uintptr_t)m.msg_control;
 	end = at + m.msg_controllen;
@@ -166,11 +168,16 @@ bool au_hooks_msg_passes_ring(const struct msghdr *msg)
 	return false;
 }
 
+void au_hooks_fork_prepare(void)
+{
+	if (au_hooks_active())
+		au_common_fork_prepare();
+}
+
 void au_hooks_fork_child(void)
 {
 	if (!au_hooks_active())
 		return;
-	hooks_active = 0;
 	au_rings_fork_child();
 	au_ring_indices_fork_child();
 	au_housekeeper_reset();

@@ -48,7 +48,10 @@ void au_hooks_before_poll(void);
  */
 bool au_hooks_msg_passes_ring(const struct msghdr *msg);
 
-/* The child side of fork(2): the parent's rings are not served here. */
+/* Before fork(2): from now on the rings may be two processes'. */
+void au_hooks_fork_prepare(void);
+
+/* The child side of fork(2): what serves the parent's rings is let go. */
 void au_hooks_fork_child(void);
 
 #endif

@@ -314,6 +314,11 @@ bool au_ring_run_slow(struct au_ring *ring)
 	}
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
+	/* CQEs of other processes count for timeouts, too. */
+	if (au_unlikely(ring->common)) {
+		au_common_run(ring);
+		any = true;
+	}
 	if (any)
 		au_ring_after_complete(ring);
 	au_cq_commit(ring);

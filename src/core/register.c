@@ -155,10 +155,10 @@ static int register_enable(struct au_ring *ring)
 	if (ring->setup_flags & IORING_SETUP_SINGLE_ISSUER)
 		ring->owner_tid = au_gettid();
 	ring->disabled = false;
-	ring->restrictions.active = ring->restrictions.registered;
-	if (ring->restrictions.active)
-		ring->special |= AU_SPECIAL_RESTRICTED;
+	au_restrict_begin(ring);
 	au_ring_kick(ring);
+	if (au_unlikely(ring->common))
+		au_common_wake(ring);
 	return 0;
 }
 
@@ -400,7 +400,9 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 		return -EBADF;
 	}
 	ring->nr_inside++;
+	ring->changing = true;
 	r = register_locked(ring, opcode, (uintptr_t)arg, nr_args);
+	ring->changing = false;
 	ring->nr_inside--;
 	au_ring_after_complete(ring);
 	au_cq_commit(ring);

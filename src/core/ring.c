@@ -117,7 +117,7 @@ void au_ring_unlocked_slow(struct au_ring *ring)
 		au_ring_serve(ring);
 		/* What a DEFER_TASKRUN ring's owner has to do stays there. */
 		again = !ring->announced;
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		au_fence_after_rmw();
 	}
 }
@@ -246,6 +246,33 @@ static void ring_reset(struct au_ring *r)
 	au_poller_init(&r->poller);
 }
 
+void au_ring_reset_private(struct au_ring *r)
+{
+	int eventfd = r->eventfd, wakefd = r->poller.wakefd;
+	bool async = r->eventfd_async;
+
+	RING_CLEAR(r, sq_head, poller);
+	r->eventfd = eventfd;
+	r->eventfd_async = async;
+	au_slist_init(&r->overflow);
+	au_list_init(&r->counted);
+	au_poller_init(&r->poller);
+	r->poller.wakefd = wakefd;
+	memset(&r->timers, 0, sizeof(r->timers));
+	r->workers = NULL;
+	r->aio = NULL;
+	r->hints = NULL;
+	r->hints_max = 0;
+	au_slist_init(&r->link_next);
+	r->run.nr = 0;
+	au_list_init(&r->deferred);
+	r->hk_seq = r->hk_quiet = 0;
+	r->chunks = NULL;
+	r->nr_chunks = 0;
+	r->refs_index = 0;
+	au_list_init(&r->hk_node);
+}
+
 static void ring_not_adrift(struct au_ring *ring)
 {
 	if (ring->adrift)
@@ -265,6 +292,25 @@ static void rings_collect(void)
 	}
 }
 
+/*
+ * Other processes have the ring, and may have it for long. Is this one done
+ * with it? Nothing else would tell.
+ */
+static bool ring_left_to_others(struct au_ring *ring)
+{
+	int fd;
+
+	if (!ring->common || ring->ring_fd >= 0 || ring->sqpoll ||
+	    ring->pending.nr)
+		return false;
+	fd = au_fd_find(&ring->id);
+	if (fd < 0)
+		return fd == -ENOENT;
+	ring->ring_fd = fd;
+	au_ring_map_fd((unsigned int)fd, ring);
+	return false;
+}
+
 void au_ring_check_closed(struct au_ring *ring)
 {
 	int ev;
@@ -272,7 +318,7 @@ void au_ring_check_closed(struct au_ring *ring)
 	if (ring->refs_index || ring->peer_fd < 0)
 		return;
 	ev = au_poll_now(ring->peer_fd, POLLIN);
-	if (ev >= 0 && !(ev & POLLHUP)) {
+	if (ev >= 0 && !(ev & POLLHUP) && !ring_left_to_others(ring)) {
 		/* A copy is open somewhere; its close will not name the ring. */
 		if (ring->ring_fd < 0 && !ring->adrift) {
 			ring->adrift = true;
@@ -424,6 +470,7 @@ static void ring_teardown(struct au_ring *ring)
 	while (!au_slist_empty(&ring->overflow))
 		free(au_container_of(au_slist_pop(&ring->overflow),
 				     struct au_overflow, node));
+	au_common_drop(ring);
 	if (ring->mapped)
 		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
 	au_fd_close_hidden(ring->mem_fd);
@@ -480,9 +527,9 @@ void au_ring_await_end(struct au_ring *ring)
 
 		tick.tv_sec = (time_t)(ns / AU_NSEC_PER_SEC);
 		tick.tv_nsec = (long)(ns % AU_NSEC_PER_SEC);
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		(void)au_futex_wait(&ring->cq_seq, seq, &tick);
-		au_lock(&ring->lock);
+		au_ring_lock(ring);
 	}
 }
 
@@ -543,7 +590,7 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		if (ring->ring_fd >= 0)
 			(void)au_syscall(SYS_close, ring->ring_fd);
 		ring_teardown(ring);
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		return r;
 	}
 	/* Others may find it, and close it, before it is set up. */
@@ -553,16 +600,22 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	au_store_release(&ring->alive, true);
 	au_ring_map_fd((unsigned int)r, ring);
 	*out = ring;
-	au_unlock(&ring->lock);
+	au_ring_release(ring);
 	return r;
 }
 
 void au_rings_fork_child(void)
 {
-	/* The parent serves its rings; here each is a descriptor, no more. */
 	rings.lock.word = 0;
-	rings.first = NULL;
 	rings.nr_adrift = 0;
 	rings.forks++;
-	memset(au_fdmap, 0, sizeof(au_fdmap));
+	for (struct au_ring *r = rings.first; r; r = r->next)
+		au_common_fork_child(r);
+	/* The numbers of rings that are not ours are those of other files. */
+	for (unsigned int b = 0; b < AU_FDMAP_BLOCKS; b++) {
+		for (int i = 0; au_fdmap[b] && i < AU_FDMAP_BLOCK; i++) {
+			if (au_fdmap[b][i] && !au_fdmap[b][i]->alive)
+				au_fdmap[b][i] = NULL;
+		}
+	}
 }

@@ -44,7 +44,9 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	ring->has_leader = true;
 	au_cq_update_notify(ring);
 	ring->poller.sleeper = true;
-	au_unlock(&ring->lock);
+	if (au_unlikely(ring->common))
+		ring->common->asleep = true;
+	au_ring_release(ring);
 	if (spins)
 		r = au_spin_epoll_wait(ring->poller.epfd, ev, AU_POLLER_EVENTS,
 				       deadline_ns, sigmask, &hit);
@@ -98,7 +100,7 @@ static int ring_follow(struct au_ring *ring, uint64_t deadline_ns,
 
 	ring->nr_followers++;
 	au_cq_update_notify(ring);
-	au_unlock(&ring->lock);
+	au_ring_release(ring);
 	if (au_unlikely(sigmask))
 		r = follow_masked(deadline_ns, sigmask);
 	else

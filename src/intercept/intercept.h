@@ -74,6 +74,7 @@ struct au_real {
 			      void *(*)(void *), void *);
 	int (*thrd_create)(thrd_t *, thrd_start_t, void *);
 	pid_t (*fork_raw)(void); /* _Fork */
+	int (*clone)(int (*)(void *), void *, int, void *, ...);
 	int (*execve)(const char *, char *const[], char *const[]);
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);

@@ -64,6 +64,7 @@ void au_real_resolve(void)
 	REAL(pthread_create, "pthread_create");
 	REAL(thrd_create, "thrd_create");
 	REAL(fork_raw, "_Fork");
+	REAL(clone, "clone");
 	REAL(execve, "execve");
 	REAL(execvpe, "execvpe");
 	REAL(fexecve, "fexecve");

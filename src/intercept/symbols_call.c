@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include "core/hooks.h"
+
 /* syscall() without its `...`: a seventh word is there or is not looked at. */
 long au_sym_syscall(long nr, long a, long b, long c, long d, long e,
 		    long f) __asm__("syscall");
@@ -61,8 +63,12 @@ AU_EXPORT long au_sym_syscall(long nr, long a, long b, long c, long d, long e,
 	if (au_likely(!sym_concerns(nr)))
 		return real->syscall(nr, a, b, c, d, e, f);
 	if (!au_call(nr, args, &ret)) {
+		bool forks = sym_is_fork(nr, a);
+
+		if (forks)
+			au_hooks_fork_prepare();
 		ret = real->syscall(nr, a, b, c, d, e, f);
-		if (!ret && sym_is_fork(nr, a))
+		if (!ret && forks)
 			au_forked();
 		return ret;
 	}

@@ -128,6 +128,7 @@ bool au_timeout_ready(struct au_ring *ring, struct au_req *req,
 		      uint32_t events);
 bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
 			   uint32_t events);
+void au_async_cancel_cleanup(struct au_req *req);
 void au_timeout_cleanup(struct au_req *req);
 
 /* truncate.c */

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -110,6 +111,7 @@ static void test_polls(struct ring *r)
 static void test_rights(struct ring *r)
 {
 	struct iovec iov = { (char[]){ 'x' }, 1 };
+
 	union {
 		struct cmsghdr hdr;
 		char space[CMSG_SPACE(2 * sizeof(int))];
@@ -135,8 +137,14 @@ static void test_rights(struct ring *r)
 	close(sp[1]);
 }
 
+static int test_cloned(void *arg)
+{
+	return arg && count(PASS_FORKS) == (unsigned long)under_preload();
+}
+
 static void test_tasks(void)
 {
+	static char stack[65536] __attribute__((aligned(16)));
 	unsigned long closed = count(PASS_CLOSED);
 	int status, fd = dup(0);
 	pid_t pid;
@@ -148,6 +156,9 @@ static void test_tasks(void)
 	pid = (pid_t)syscall(SYS_fork);
 	if (!pid)
 		_exit(count(PASS_FORKS) == (unsigned long)under_preload());
+	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1);
+
+	pid = clone(test_cloned, stack + sizeof(stack), SIGCHLD, stack);
 	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1);
 
 	/* A vfork child closes its own table's descriptors, not ours. */
