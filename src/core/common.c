@@ -13,7 +13,10 @@
 #include "core/complete.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
+#include "core/op.h"
 #include "core/sqpoll.h"
+#include "core/submit.h"
+#include "core/wait.h"
 #include "sys/maps.h"
 #include "sys/robust.h"
 #include "sys/syscall.h"
@@ -160,6 +163,17 @@ void au_common_wake(struct au_ring *ring)
 	au_poller_wake(&ring->poller);
 }
 
+/* The thread that forks or exits may itself hold the lock, in a signal handler. */
+static bool lock_patiently(struct au_ring *ring, uint64_t deadline)
+{
+	while (!au_ring_trylock(ring)) {
+		if (au_now_ns() > deadline)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
 /* ---- overflow ---- */
 
 /* Stored at once, so that no CQE is told twice if the holder dies. */
@@ -267,10 +281,103 @@ bool au_common_cancel_end(struct au_ring *ring, struct au_req *req, int *res)
 	return answered;
 }
 
+/* ---- exit ---- */
+
+static bool common_exiting; /* nothing more is taken over here */
+
+static bool bequeath(struct au_ring *ring, struct au_req *req)
+{
+	struct au_common *c = ring->common;
+	struct au_common_legacy *l = &c->legacies[c->nr_legacies];
+	const struct au_op_cold *op = &au_ops_cold[req->opcode];
+
+	if (!op->bequeath || c->nr_legacies == AU_COMMON_LEGACIES)
+		return false;
+	memset(l, 0, sizeof(*l));
+	if (!op->bequeath(req, &l->sqe, &l->ts) || au_cancel_take(ring, req))
+		return false;
+	c->nr_legacies++;
+	ring->nr_inflight--;
+	return true;
+}
+
+/* True if the request has left the table, and others perhaps with it. */
+static bool req_exit(struct au_ring *ring, struct au_req *req)
+{
+	bool ends = req->at == AU_AT_WORKERS ||
+		    ((au_ops[req->opcode].traits & AU_OP_NEEDS_FILE) &&
+		     au_ring_lookup_fast((unsigned int)req->fd));
+
+	if (req->cancelled)
+		return false;
+	return ends ? au_cancel_req(ring, req) == 0 : bequeath(ring, req);
+}
+
+static bool ring_exit_one(struct au_ring *ring)
+{
+	for (uint32_t b = 0; ring->pending.bits && b < 1U << ring->pending.bits;
+	     b++) {
+		struct au_hash_node *n = ring->pending.buckets[b];
+
+		for (; n; n = n->next) {
+			if (req_exit(ring, au_container_of(n, struct au_req,
+							   pending)))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void ring_exit(struct au_ring *ring, uint64_t deadline)
+{
+	while (ring_exit_one(ring))
+		;
+	au_ring_after_complete(ring);
+	au_cq_commit(ring);
+	/* Those that run come back interrupted. */
+	while (au_workers_interrupt_again(ring) && au_now_ns() < deadline) {
+		if (au_ring_sleep(ring, au_now_ns() + AU_NSEC_PER_MSEC, NULL))
+			break;
+		au_ring_run(ring);
+	}
+	au_poller_wake(&ring->poller);
+}
+
+void au_common_exit(void)
+{
+	uint64_t deadline = au_now_ns() + COMMON_PREPARE;
+
+	au_store_relaxed(&common_exiting, true);
+	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
+		if (!au_load_relaxed(&r->alive) || !r->common ||
+		    !au_load_relaxed(&r->pending.nr) ||
+		    !lock_patiently(r, deadline))
+			continue;
+		if (r->alive && !r->ending)
+			ring_exit(r, deadline);
+		au_ring_unlock(r);
+	}
+}
+
+static void common_inherit(struct au_ring *ring)
+{
+	struct au_common *c = ring->common;
+
+	while (c->nr_legacies) {
+		struct au_common_legacy l = c->legacies[--c->nr_legacies];
+
+		l.sqe.addr = (uintptr_t)&l.ts;
+		au_submit_own(ring, &l.sqe);
+	}
+}
+
 void au_common_run(struct au_ring *ring)
 {
 	struct au_common_mail *m = &ring->common->mail;
 	struct au_req *req = ring->asking;
+
+	if (ring->common->nr_legacies && !au_load_relaxed(&common_exiting))
+		common_inherit(ring);
 
 	if (m->asked && m->to == self_pid()) {
 		struct au_cancel what = { .flags = m->flags,
@@ -361,17 +468,6 @@ static bool common_wanted(const struct au_ring *ring)
 {
 	return au_load_relaxed(&ring->alive) && !ring->common &&
 	       !ring->no_common;
-}
-
-/* The thread that forks may itself hold the lock, in a signal handler. */
-static bool lock_patiently(struct au_ring *ring, uint64_t deadline)
-{
-	while (!au_ring_trylock(ring)) {
-		if (au_now_ns() > deadline)
-			return false;
-		sched_yield();
-	}
-	return true;
 }
 
 void au_common_fork_prepare(void)

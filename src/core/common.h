@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/util.h"
+#include "sys/clock.h"
+#include "uapi/io_uring.h"
 
 struct au_ring;
 struct au_req;
@@ -28,6 +30,7 @@ struct au_common_batch;
 
 enum {
 	AU_COMMON_PROCESSES = 8, /* of those with requests that wait */
+	AU_COMMON_LEGACIES = 16,
 };
 
 /* A cancel on its way to another process, or its answer on the way back. */
@@ -38,6 +41,12 @@ struct au_common_mail {
 	uint32_t flags; /* IORING_ASYNC_CANCEL_* */
 	uint64_t user_data;
 	int32_t res;
+};
+
+/* A request that outlives its process; the SQE's address is set to `ts`. */
+struct au_common_legacy {
+	struct io_uring_sqe sqe;
+	struct au_timespec ts;
 };
 
 /* All under `lock`. */
@@ -57,6 +66,9 @@ struct au_common {
 		int32_t pid; /* 0: free */
 		uint32_t nr_pending;
 	} processes[AU_COMMON_PROCESSES];
+
+	uint32_t nr_legacies;
+	struct au_common_legacy legacies[AU_COMMON_LEGACIES];
 } au_aligned_cacheline;
 
 /*
@@ -90,8 +102,14 @@ bool au_common_cancel(struct au_ring *ring, struct au_req *req,
 /* It waits no longer. False: without an answer, the other one is gone. */
 bool au_common_cancel_end(struct au_ring *ring, struct au_req *req, int *res);
 
-/* Does what other processes ask for. Lock held. */
+/* Does what other processes ask for, or left behind. Lock held. */
 void au_common_run(struct au_ring *ring);
+
+/*
+ * The process ends by exit(3). As in the kernel, what waits for a worker or for
+ * a ring ends with it, and what waits for a time goes on, in other processes.
+ */
+void au_common_exit(void);
 
 /*
  * Before fork(2): gives each ring that has none a common block. A ring that

@@ -2,6 +2,7 @@
 #include "core/hooks.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include "anyuring.h"
 #include "base/atomic.h"
 #include "core/aio.h"
@@ -28,6 +29,7 @@ void au_hooks_activate(void)
 	    au_xchg(&hooks_active, 1))
 		return;
 	pthread_atfork(au_hooks_fork_prepare, NULL, au_hooks_fork_child);
+	(void)atexit(au_common_exit);
 }
 
 bool au_hooks_fd_hidden(int fd)

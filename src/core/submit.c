@@ -285,6 +285,15 @@ static inline enum submitted submit_one(struct au_ring *ring,
 	return submit_issued(ring);
 }
 
+void au_submit_own(struct au_ring *ring, const struct io_uring_sqe *sqe)
+{
+	struct au_req *req = au_req_alloc(ring);
+
+	if (req && submit_one(ring, req, sqe) == SUBMIT_ENDED)
+		au_req_free(ring, req);
+	au_run_flush(ring);
+}
+
 int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 {
 	uint32_t left = nr = au_min_u32(nr, au_sq_ready(ring));

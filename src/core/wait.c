@@ -135,6 +135,10 @@ int au_ring_wait(struct au_ring *ring, const struct au_wait *w)
 	for (;;) {
 		uint64_t deadline = w->deadline_ns;
 
+		if (au_unlikely(ring->common)) {
+			au_common_run(ring);
+			au_cq_commit(ring);
+		}
 		au_ring_run(ring);
 		if (au_unlikely(ring->nr_overflow)) {
 			au_cq_flush_overflow(ring);

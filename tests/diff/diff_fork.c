@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -335,6 +336,29 @@ static void child_killed(struct diff *d)
 	close(p[1]);
 }
 
+/* What waits for a time goes on, what waits for a ring ends. */
+static void child_exits(struct diff *d)
+{
+	struct au_timespec ts = { .tv_nsec = 100000000 };
+	struct both *b = both_new(d);
+	pid_t pid;
+
+	ring_open(d, &b->r, 8, 0);
+	pid = fork_child(d);
+	if (!pid) {
+		ring_sqe(&b->r, IORING_OP_POLL_ADD, b->r.fd, NULL, 0, 0)
+			->poll32_events = POLLIN;
+		ring_sqe(&b->r, IORING_OP_TIMEOUT, -1, &ts, 1, 0);
+		ring_sqe(&b->r, IORING_OP_POLL_ADD, b->r.fd, NULL, 0, 0)
+			->poll32_events = POLLIN;
+		diff_want(d, ring_submit(&b->r), 3, "submitted");
+		exit(d->failures ? 1 : 0);
+	}
+	reap_child(d, pid, 0);
+	ring_wait(&b->r, 3, RING_SORTED);
+	ring_close(&b->r);
+}
+
 /* Killed at any moment, perhaps with the ring's lock. */
 static void killed_anywhere(struct diff *d)
 {
@@ -658,6 +682,7 @@ static const struct diff_test tests[] = {
 	{ "parent_waits", parent_waits, 0 },
 	{ "pending_over_fork", pending_over_fork, 0 },
 	{ "child_killed", child_killed, 0 },
+	{ "child_exits", child_exits, 0 },
 	{ "killed_anywhere", killed_anywhere, 0 },
 	{ "parent_closes", parent_closes, 0 },
 	{ "child_closes", child_closes, 0 },
