@@ -332,6 +332,7 @@ static void ring_exit(struct au_ring *ring, uint64_t deadline)
 {
 	while (ring_exit_one(ring))
 		;
+	au_cancelled_complete(ring);
 	au_ring_after_complete(ring);
 	au_cq_commit(ring);
 	/* Those that run come back interrupted. */

@@ -404,6 +404,7 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 	r = register_locked(ring, opcode, (uintptr_t)arg, nr_args);
 	ring->changing = false;
 	ring->nr_inside--;
+	au_cancelled_complete(ring);
 	au_ring_after_complete(ring);
 	au_cq_commit(ring);
 	au_housekeeper_attend(ring);

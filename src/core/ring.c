@@ -238,6 +238,7 @@ static void ring_reset(struct au_ring *r)
 	RING_CLEAR(r, poller, next);
 	au_store_relaxed(&r->watched, false);
 	au_slist_init(&r->link_next);
+	au_slist_init(&r->cancelled);
 	r->ring_fd = r->peer_fd = r->mem_fd = r->eventfd = -1;
 	r->clockid = CLOCK_MONOTONIC;
 	au_slist_init(&r->overflow);
@@ -264,6 +265,7 @@ void au_ring_reset_private(struct au_ring *r)
 	r->hints = NULL;
 	r->hints_max = 0;
 	au_slist_init(&r->link_next);
+	au_slist_init(&r->cancelled);
 	r->run.nr = 0;
 	au_list_init(&r->deferred);
 	r->hk_seq = r->hk_quiet = 0;

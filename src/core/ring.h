@@ -179,6 +179,7 @@ struct au_ring {
 	bool submitting; /* transfers are held until the call's end */
 	struct au_aio *aio; /* NULL until first needed */
 	struct au_slist link_next; /* chained requests whose turn it is */
+	struct au_slist cancelled; /* taken back, not completed yet */
 	struct au_run run;
 
 	/* cold from here on */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include "core/aio.h"
+#include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
@@ -333,6 +334,7 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 		ring->submitting = false;
 		au_aio_flush(ring);
 	}
+	au_cancelled_complete(ring);
 	/* pairs with the application's acquire: the slots are free again */
 	au_store_release(&ring->shared->sq_head, ring->sq_head);
 	au_ring_after_complete(ring);

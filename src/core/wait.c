@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include "core/aio.h"
+#include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "sys/clock.h"
@@ -65,6 +66,7 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	}
 	au_cq_update_notify(ring);
 	if (r > 0 && au_poller_dispatch(ring, ev, r)) {
+		au_cancelled_complete(ring);
 		au_ring_after_complete(ring);
 		au_cq_commit(ring);
 	}
