@@ -328,9 +328,11 @@ static bool ring_exit_one(struct au_ring *ring)
 	return false;
 }
 
-static void ring_exit(struct au_ring *ring, uint64_t deadline)
+static void ring_exit(struct au_ring *ring, bool all, uint64_t deadline)
 {
-	while (ring_exit_one(ring))
+	if (all)
+		au_cancel_all(ring);
+	while (!all && ring_exit_one(ring))
 		;
 	au_cancelled_complete(ring);
 	au_ring_after_complete(ring);
@@ -344,20 +346,30 @@ static void ring_exit(struct au_ring *ring, uint64_t deadline)
 	au_poller_wake(&ring->poller);
 }
 
-void au_common_exit(void)
+static void rings_exit(bool all)
 {
 	uint64_t deadline = au_now_ns() + COMMON_PREPARE;
 
-	au_store_relaxed(&common_exiting, true);
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
 		if (!au_load_relaxed(&r->alive) || !r->common ||
 		    !au_load_relaxed(&r->pending.nr) ||
 		    !lock_patiently(r, deadline))
 			continue;
 		if (r->alive && !r->ending)
-			ring_exit(r, deadline);
+			ring_exit(r, all, deadline);
 		au_ring_unlock(r);
 	}
+}
+
+void au_common_exit(void)
+{
+	au_store_relaxed(&common_exiting, true);
+	rings_exit(false);
+}
+
+void au_common_exec(void)
+{
+	rings_exit(true);
 }
 
 static void common_inherit(struct au_ring *ring)

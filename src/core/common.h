@@ -111,6 +111,9 @@ void au_common_run(struct au_ring *ring);
  */
 void au_common_exit(void);
 
+/* The process becomes another program: all its requests end. */
+void au_common_exec(void);
+
 /*
  * Before fork(2): gives each ring that has none a common block. A ring that
  * cannot have one is not the child's: its memory is private to the process, or

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/hooks.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include "anyuring.h"
@@ -168,6 +169,14 @@ bool au_hooks_msg_passes_ring(const struct msghdr *msg)
 		at += CMSG_ALIGN(c.cmsg_len);
 	}
 	return false;
+}
+
+void au_hooks_exec(const char *path)
+{
+	if (!au_hooks_active() ||
+	    (path && au_syscall(SYS_faccessat, AT_FDCWD, path, X_OK) < 0))
+		return;
+	au_common_exec();
 }
 
 void au_hooks_fork_prepare(void)

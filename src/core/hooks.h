@@ -48,6 +48,12 @@ void au_hooks_before_poll(void);
  */
 bool au_hooks_msg_passes_ring(const struct msghdr *msg);
 
+/*
+ * The caller is about to make execve(2) of `path`; NULL: it is not known yet. If
+ * it can be executed, the requests on rings that other processes have end.
+ */
+void au_hooks_exec(const char *path);
+
 /* Before fork(2): from now on the rings may be two processes'. */
 void au_hooks_fork_prepare(void);
 

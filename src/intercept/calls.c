@@ -499,6 +499,11 @@ bool au_call(long nr, const long a[6], long *ret)
 		if (nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2)
 			return call_masked(nr, a, 4, ret);
 		return false;
+	case SYS_execve:
+	case SYS_execveat:
+		if (au_fds_matter())
+			au_hooks_exec(nr == SYS_execve ? (void *)a[0] : NULL);
+		return false;
 	case SYS_rt_sigsuspend:
 		return call_masked(nr, a, 0, ret);
 	case SYS_rt_sigaction:

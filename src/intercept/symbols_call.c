@@ -31,6 +31,8 @@ static bool sym_concerns(long nr)
 	case SYS_rt_sigaction:
 	case SYS_rt_sigprocmask:
 	case SYS_clone:
+	case SYS_execve:
+	case SYS_execveat:
 #ifdef SYS_fork
 	case SYS_fork:
 	case SYS_dup2:

@@ -195,6 +195,10 @@ bool au_hooks_msg_passes_ring(const struct msghdr *msg)
 	return false;
 }
 
+void au_hooks_exec(const char *path)
+{
+}
+
 void au_hooks_fork_prepare(void)
 {
 }
