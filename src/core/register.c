@@ -332,6 +332,8 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 					-EINVAL;
 	case IORING_REGISTER_RESTRICTIONS:
 		return au_register_restrictions(ring, arg, nr);
+	case IORING_REGISTER_RESIZE_RINGS:
+		return arg && nr == 1 ? au_register_resize(ring, arg) : -EINVAL;
 	case IORING_REGISTER_MEM_REGION:
 		return arg && nr == 1 ? au_register_mem_region(ring, arg) :
 					-EINVAL;

@@ -433,7 +433,7 @@ static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
 	return 0;
 }
 
-static int ring_setup_memory(struct au_ring *ring, struct io_uring_params *p)
+int au_ring_memory_make(struct au_ring *ring, struct io_uring_params *p)
 {
 	void *shared = NULL, *sqes = NULL;
 	int r;
@@ -457,6 +457,16 @@ static int ring_setup_memory(struct au_ring *ring, struct io_uring_params *p)
 	return 0;
 }
 
+void au_ring_memory_free(struct au_ring *ring)
+{
+	if (ring->mapped)
+		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
+	au_fd_close_hidden(ring->mem_fd);
+	ring->mem_fd = -1;
+	ring->mapped = 0;
+	ring->shared = NULL;
+}
+
 /* Gives back all that a ring holds; it may be half made. Lock held. */
 static void ring_teardown(struct au_ring *ring)
 {
@@ -473,9 +483,7 @@ static void ring_teardown(struct au_ring *ring)
 		free(au_container_of(au_slist_pop(&ring->overflow),
 				     struct au_overflow, node));
 	au_common_drop(ring);
-	if (ring->mapped)
-		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
-	au_fd_close_hidden(ring->mem_fd);
+	au_ring_memory_free(ring);
 	au_fd_close_hidden(ring->peer_fd);
 	for (uint32_t i = 0; i < ring->nr_chunks; i++)
 		free(((void **)ring->chunks)[i]);
@@ -486,8 +494,7 @@ static void ring_teardown(struct au_ring *ring)
 	ring->chunks = NULL;
 	ring->free_reqs = NULL;
 	ring->nr_chunks = 0;
-	ring->mem_fd = ring->peer_fd = -1;
-	ring->shared = NULL;
+	ring->peer_fd = -1;
 	for (unsigned int fd = 0; fd < AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS;
 	     fd += AU_FDMAP_BLOCK) {
 		struct au_ring **b = fdmap_slot(fd, false);
@@ -585,7 +592,7 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	if ((p->flags & IORING_SETUP_SINGLE_ISSUER) && !ring->disabled)
 		ring->owner_tid = au_gettid();
 
-	r = ring_setup_memory(ring, p);
+	r = au_ring_memory_make(ring, p);
 	if (r >= 0)
 		r = ring_make_fd(ring);
 	if (r < 0) {

@@ -358,6 +358,14 @@ static inline bool au_ring_defer(const struct au_ring *ring)
 int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		   struct au_ring **out) au_must_check;
 
+/*
+ * The memory of a ring whose sizes are set; tells the offsets in `p`. It may be
+ * half made on failure: free it all the same.
+ */
+int au_ring_memory_make(struct au_ring *ring,
+			struct io_uring_params *p) au_must_check;
+void au_ring_memory_free(struct au_ring *ring);
+
 /* Ends the ring if nobody is inside and no descriptor is left. Lock held. */
 void au_ring_maybe_destroy(struct au_ring *ring);
 
