@@ -164,6 +164,7 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 		 unsigned int min_complete, unsigned int flags,
 		 const void *argp, size_t argsz)
 {
+	bool raised = false;
 	int r;
 
 	if (!au_ring_lock_alive(ring))
@@ -176,12 +177,17 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 	ring->enter_seq++;
 	r = enter_locked(ring, to_submit, min_complete, flags, argp, argsz);
 	ring->nr_inside--;
-	if (au_unlikely(ring->readable))
+	if (au_unlikely(ring->readable)) {
+		raised = ring->raised;
+		ring->raised = false;
 		au_notify_sync(ring);
+	}
 	au_housekeeper_attend(ring);
 	if (au_unlikely(ring->closing))
 		au_ring_maybe_destroy(ring);
 	au_ring_unlock(ring);
+	if (au_unlikely(raised))
+		au_notify_rings(ring);
 	return r;
 }
 

@@ -137,6 +137,7 @@ struct au_ring {
 		bool ending; /* nobody will see its CQEs any more: no new work */
 		bool adrift; /* open, but under no number we know */
 		bool readable; /* the ring fd was made readable */
+		bool raised; /* just now: rings that poll it are not served */
 	} au_aligned_cacheline;
 
 	/* completion: whoever posts writes */
