@@ -79,7 +79,7 @@ static void common_load(struct au_ring *ring)
 	ring->cq_tail_shared = c->cq_tail_shared;
 	ring->cq_limit = c->cq_tail; /* how much room there is must be seen */
 	ring->nr_timeouts = c->nr_timeouts;
-	ring->nr_overflow = c->nr_overflow;
+	ring->nr_overflow = c->overflow.nr;
 	ring->owner_tid = c->owner_tid;
 	ring->readable = c->readable;
 	if (ring->watched != c->watched)
@@ -137,12 +137,19 @@ void au_common_enter(struct au_ring *ring)
 
 bool au_common_try_enter(struct au_ring *ring)
 {
+	uint32_t *lock = &ring->common->lock;
+
 	for (int i = 0; i < COMMON_TRIES; i++) {
-		if (au_robust_trylock(&ring->common->lock, au_gettid())) {
+		if (au_robust_trylock(lock, au_gettid())) {
 			common_load(ring);
 			return true;
 		}
 		sched_yield();
+	}
+	if (au_robust_steal(lock, au_gettid())) {
+		common_recover(ring);
+		common_load(ring);
+		return true;
 	}
 	/* What was left to us meanwhile must not wait for the next enter. */
 	au_housekeeper_hurry();
@@ -176,10 +183,13 @@ static bool lock_patiently(struct au_ring *ring, uint64_t deadline)
 
 /* ---- overflow ---- */
 
-/* Stored at once, so that no CQE is told twice if the holder dies. */
-static void spill_count(struct au_ring *ring, uint32_t nr)
+/* Stored at once, and as one, should the holder die. */
+static void spill_set(struct au_ring *ring, uint32_t first, uint32_t nr)
 {
-	ring->common->nr_overflow = ring->nr_overflow = nr;
+	const struct au_common_overflow o = { first, nr };
+
+	ring->common->overflow = o;
+	ring->nr_overflow = nr;
 }
 
 bool au_common_spill(struct au_ring *ring, const struct au_overflow *o)
@@ -188,9 +198,9 @@ bool au_common_spill(struct au_ring *ring, const struct au_overflow *o)
 
 	if (ring->nr_overflow == COMMON_SPILL)
 		return false;
-	s->spill[(s->common.overflow_first + ring->nr_overflow) % COMMON_SPILL] =
+	s->spill[(s->common.overflow.first + ring->nr_overflow) % COMMON_SPILL] =
 		*o;
-	spill_count(ring, ring->nr_overflow + 1);
+	spill_set(ring, s->common.overflow.first, ring->nr_overflow + 1);
 	return true;
 }
 
@@ -198,13 +208,13 @@ struct au_overflow *au_common_spilled(struct au_ring *ring)
 {
 	struct common_slot *s = common_slot(ring);
 
-	return &s->spill[s->common.overflow_first % COMMON_SPILL];
+	return &s->spill[s->common.overflow.first % COMMON_SPILL];
 }
 
 void au_common_spill_pop(struct au_ring *ring)
 {
-	ring->common->overflow_first++;
-	spill_count(ring, ring->nr_overflow - 1);
+	spill_set(ring, ring->common->overflow.first + 1,
+		  ring->nr_overflow - 1);
 }
 
 /* ---- SQPOLL ---- */
@@ -232,6 +242,9 @@ bool au_common_cancel(struct au_ring *ring, struct au_req *req,
 	uint32_t i = *at;
 	int fd = -1;
 
+	/* Who asked may have died before the answer came. */
+	if (c->mail.from && au_syscall(SYS_kill, c->mail.from, 0) == -ESRCH)
+		memset(&c->mail, 0, sizeof(c->mail));
 	/* Descriptors of other processes are not to be compared. */
 	if (ring->asking || c->mail.asked || c->mail.answered ||
 	    (what->flags & IORING_ASYNC_CANCEL_FD))
@@ -241,7 +254,7 @@ bool au_common_cancel(struct au_ring *ring, struct au_req *req,
 		    c->processes[i].pid == self_pid())
 			continue;
 		fd = process_open(c->processes[i].pid);
-		if (fd < 0)
+		if (fd == -ESRCH)
 			c->processes[i].nr_pending = 0;
 	}
 	if (fd < 0)
@@ -351,7 +364,8 @@ static void rings_exit(bool all)
 	uint64_t deadline = au_now_ns() + COMMON_PREPARE;
 
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!au_load_relaxed(&r->alive) || !r->common ||
+		if (!au_load_relaxed(&r->alive) ||
+		    !au_load_relaxed(&r->common) ||
 		    !au_load_relaxed(&r->pending.nr) ||
 		    !lock_patiently(r, deadline))
 			continue;
@@ -449,7 +463,7 @@ static void common_share(struct au_ring *ring, struct au_common_batch *b,
 		return;
 	au_fetch_add(&b->nr, 1);
 	ring->batch = b;
-	ring->common = &s->common;
+	au_store_relaxed(&ring->common, &s->common);
 	ring->process = AU_COMMON_PROCESSES;
 	common_store(ring);
 	s->common.asleep = true;
@@ -479,8 +493,9 @@ static bool memory_shared(const struct au_ring *ring, struct au_mapping *last)
 
 static bool common_wanted(const struct au_ring *ring)
 {
-	return au_load_relaxed(&ring->alive) && !ring->common &&
-	       !ring->no_common;
+	return au_load_relaxed(&ring->alive) &&
+	       !au_load_relaxed(&ring->common) &&
+	       !au_load_relaxed(&ring->no_common);
 }
 
 void au_common_fork_prepare(void)
@@ -499,7 +514,8 @@ void au_common_fork_prepare(void)
 		if (!common_wanted(r) || !lock_patiently(r, deadline))
 			continue;
 		if (r->alive && !r->closing && !r->common) {
-			r->no_common = !memory_shared(r, &last);
+			au_store_relaxed(&r->no_common,
+					 !memory_shared(r, &last));
 			if (!r->no_common)
 				common_share(r, b, &b->slots[used++]);
 		}
@@ -545,13 +561,14 @@ static void keep_registered(struct au_ring *ring)
  * Requests, workers and timers are the parent's. Their memory may have been
  * copied in the middle of a change, so nothing looks at it again.
  */
-void au_common_fork_child(struct au_ring *ring)
+void au_common_fork_child(struct au_ring *ring, bool keeps)
 {
 	struct au_common *common = ring->common;
 	uint32_t special = ring->special &
 			   (AU_SPECIAL_RESTRICTED | AU_SPECIAL_IOPOLL);
 	bool disabled = ring->disabled;
-	bool keep = ring->alive && common && !ring->closing && !ring->ending;
+	bool keep = keeps && ring->alive && common && !ring->closing &&
+		    !ring->ending;
 
 	if (keep) {
 		keep_registered(ring);
@@ -580,7 +597,7 @@ void au_common_drop(struct au_ring *ring)
 	if (!ring->common)
 		return;
 	au_common_leave(ring);
-	ring->common = NULL;
+	au_store_relaxed(&ring->common, NULL);
 	ring->batch = NULL;
 	batch_put(b);
 }

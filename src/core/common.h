@@ -49,13 +49,17 @@ struct au_common_legacy {
 	struct au_timespec ts;
 };
 
+/* Overflowed CQEs, in the spill area: one word to store. */
+struct au_common_overflow {
+	uint32_t first, nr;
+} __attribute__((aligned(8)));
+
 /* All under `lock`. */
 struct au_common {
 	uint32_t lock; /* see sys/robust.h */
 	uint32_t sq_head, cq_tail, cq_tail_shared;
 	uint32_t nr_timeouts;
-	uint32_t nr_overflow;
-	uint32_t overflow_first; /* the oldest of them, in the spill area */
+	struct au_common_overflow overflow;
 	int32_t owner_tid;
 	int32_t sqpoll_pid, sqpoll_tid; /* its SQPOLL thread */
 	bool disabled, readable, watched;
@@ -121,8 +125,11 @@ void au_common_exec(void);
  */
 void au_common_fork_prepare(void);
 
-/* In the child: the ring starts afresh with what is common. No lock held. */
-void au_common_fork_child(struct au_ring *ring);
+/*
+ * In the child: the ring starts afresh with what is common, or if it is not to
+ * be kept is none of ours. No lock held.
+ */
+void au_common_fork_child(struct au_ring *ring, bool keeps);
 
 /* This process has done with the ring. Lock held; the block's is given up. */
 void au_common_drop(struct au_ring *ring);

@@ -615,11 +615,15 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 
 void au_rings_fork_child(void)
 {
+	bool others;
+
 	rings.lock.word = 0;
 	rings.nr_adrift = 0;
 	rings.forks++;
+	/* Thread ids of another pid namespace cannot name a lock's owner. */
+	others = rings.first && au_syscall(SYS_getppid) == 0;
 	for (struct au_ring *r = rings.first; r; r = r->next)
-		au_common_fork_child(r);
+		au_common_fork_child(r, !others);
 	/* The numbers of rings that are not ours are those of other files. */
 	for (unsigned int b = 0; b < AU_FDMAP_BLOCKS; b++) {
 		for (int i = 0; au_fdmap[b] && i < AU_FDMAP_BLOCK; i++) {

@@ -23,6 +23,20 @@ static bool robust_inherit(uint32_t *word, int tid, uint32_t dead)
 	       au_cmpxchg(word, &was, (uint32_t)tid | (was & FUTEX_WAITERS));
 }
 
+bool au_robust_steal(uint32_t *word, int tid)
+{
+	uint32_t owner = au_load_relaxed(word) & FUTEX_TID_MASK;
+	int r = (int)au_syscall(SYS_futex, word, FUTEX_TRYLOCK_PI, 0, NULL,
+				NULL, 0);
+
+	if (r == 0) {
+		(void)au_fetch_and(word, ~FUTEX_OWNER_DIED);
+		return true;
+	}
+	return (r == -ESRCH || r == -EDEADLK) &&
+	       robust_inherit(word, tid, owner);
+}
+
 static au_cold bool robust_lock_slow(uint32_t *word, int tid)
 {
 	uint32_t owner;

@@ -18,6 +18,8 @@
  */
 bool au_robust_lock(uint32_t *word, int tid) au_must_check;
 bool au_robust_trylock(uint32_t *word, int tid) au_must_check;
+/* The same by a system call that finds out whether the owner is dead. */
+bool au_robust_steal(uint32_t *word, int tid) au_must_check;
 void au_robust_unlock(uint32_t *word, int tid);
 
 #endif

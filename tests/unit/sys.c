@@ -396,16 +396,23 @@ static void test_robust_lock_outlives_its_owner(void **state)
 	assert_false(au_robust_lock(word, getpid()));
 	au_robust_unlock(word, getpid());
 
+	robust_child_dies_with(word);
+	assert_true(au_robust_steal(word, getpid()));
+	au_robust_unlock(word, getpid());
+	assert_int_equal(*word, 0);
+
 	/* Dies while somebody waits for it, and before it is reaped. */
 	assert_int_equal(pipe(p), 0);
 	pid = fork();
 	if (!pid) {
 		CHILD_CHECK(!au_robust_lock(word, getpid()));
 		CHILD_CHECK(write(p[1], "", 1) == 1);
+		CHILD_CHECK(!au_robust_trylock(word, getppid()));
 		usleep(20000);
 		_exit(0);
 	}
 	assert_int_equal(read(p[0], &status, 1), 1);
+	assert_false(au_robust_steal(word, getpid()));
 	assert_true(au_robust_lock(word, getpid()));
 	au_robust_unlock(word, getpid());
 	assert_int_equal(*word, 0);
