@@ -55,9 +55,19 @@ int au_cancel_req(struct au_ring *ring, struct au_req *req)
 	bool counts = au_ops[req->opcode].traits & AU_OP_CANCEL_COUNTS;
 	int r = au_cancel_take(ring, req);
 
-	if (r == 0)
-		au_req_complete_res(ring, req, -ECANCELED);
+	if (r == 0) {
+		au_req_set_res(req, -ECANCELED);
+		au_slist_push(&ring->cancelled, &req->node);
+	}
 	return counts ? 1 : r;
+}
+
+void au_cancelled_complete_slow(struct au_ring *ring)
+{
+	struct au_slist_node *n;
+
+	while ((n = au_slist_pop(&ring->cancelled)))
+		au_req_complete(ring, au_req_of_node(n));
 }
 
 /* The descriptor that FD or FD_FIXED speaks of, or -1. */
@@ -226,4 +236,5 @@ void au_cancel_all(struct au_ring *ring)
 	struct au_cancel any = { .flags = IORING_ASYNC_CANCEL_ANY };
 
 	(void)au_cancel(ring, &any);
+	au_cancelled_complete(ring);
 }

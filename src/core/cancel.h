@@ -33,8 +33,21 @@ int au_cancel(struct au_ring *ring, struct au_cancel *c);
 /* Takes a parked request out of its place: 0, or -EALREADY. */
 int au_cancel_take(struct au_ring *ring, struct au_req *req);
 
-/* Ends one parked request: 0, or -EALREADY (a worker runs it). */
+/*
+ * Ends one parked request: 0, or -EALREADY (a worker runs it). Its CQE comes
+ * later, behind that of whoever cancels and what was submitted with it, where
+ * the kernel's task work would post it.
+ */
 int au_cancel_req(struct au_ring *ring, struct au_req *req);
+
+/* Posts those CQEs. */
+void au_cancelled_complete_slow(struct au_ring *ring);
+
+static inline void au_cancelled_complete(struct au_ring *ring)
+{
+	if (au_unlikely(!au_slist_empty(&ring->cancelled)))
+		au_cancelled_complete_slow(ring);
+}
 
 /* Is something that matches interrupted, but not back yet? */
 bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c);

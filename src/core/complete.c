@@ -13,25 +13,57 @@
 #include "core/op.h"
 #include "core/register.h"
 
+static bool overflow_keep(struct au_ring *ring, const struct au_overflow *o)
+{
+	struct au_overflow *copy;
+
+	if (au_unlikely(ring->common))
+		return au_common_spill(ring, o);
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return false;
+	*copy = *o;
+	au_slist_push(&ring->overflow, &copy->node);
+	ring->nr_overflow++;
+	return true;
+}
+
+static struct au_overflow *overflow_first(struct au_ring *ring)
+{
+	if (au_unlikely(ring->common))
+		return au_common_spilled(ring);
+	return au_container_of(ring->overflow.head, struct au_overflow, node);
+}
+
+static void overflow_pop(struct au_ring *ring)
+{
+	if (au_unlikely(ring->common)) {
+		au_common_spill_pop(ring);
+		return;
+	}
+	free(au_container_of(au_slist_pop(&ring->overflow), struct au_overflow,
+			     node));
+	ring->nr_overflow--;
+}
+
 static void cqe_overflow(struct au_ring *ring, uint64_t user_data, int32_t res,
 			 uint32_t flags, const uint64_t *extra)
 {
-	struct au_overflow *o = malloc(sizeof(*o));
+	struct au_overflow o = {
+		.user_data = user_data,
+		.res = res,
+		.flags = flags,
+		.extra = { extra ? extra[0] : 0, extra ? extra[1] : 0 },
+	};
 
-	if (!o) {
+	if (!overflow_keep(ring, &o)) {
 		/* What the kernel does when it cannot keep it either. */
 		AU_WRITE_ONCE(ring->shared->cq_overflow,
 			      ring->shared->cq_overflow + 1);
 		return;
 	}
-	o->user_data = user_data;
-	o->res = res;
-	o->flags = flags;
-	o->extra[0] = extra ? extra[0] : 0;
-	o->extra[1] = extra ? extra[1] : 0;
-	au_slist_push(&ring->overflow, &o->node);
 	ring->cq_limit = ring->cq_tail;
-	if (!ring->nr_overflow++)
+	if (ring->nr_overflow == 1)
 		au_fetch_or(&ring->shared->sq_flags, IORING_SQ_CQ_OVERFLOW);
 }
 
@@ -113,17 +145,14 @@ void au_cqe_post_slow(struct au_ring *ring, uint64_t user_data, int32_t res,
 void au_cq_flush_overflow(struct au_ring *ring)
 {
 	while (ring->nr_overflow) {
-		struct au_overflow *o = au_container_of(
-			ring->overflow.head, struct au_overflow, node);
-
+		struct au_overflow *o = overflow_first(ring);
 		bool wide = !cq_mixed(ring) || (o->flags & IORING_CQE_F_32);
 
 		if (!cqe_write(ring, o->user_data, o->res, o->flags,
 			       wide ? o->extra : NULL))
 			return;
-		au_slist_pop(&ring->overflow);
-		free(o);
-		if (!--ring->nr_overflow)
+		overflow_pop(ring);
+		if (!ring->nr_overflow)
 			au_fetch_and(&ring->shared->sq_flags,
 				     ~IORING_SQ_CQ_OVERFLOW);
 	}
@@ -135,6 +164,8 @@ void au_cq_commit_slow(struct au_ring *ring)
 		au_fetch_add(&ring->cq_seq, 1);
 		au_notify_followers(ring);
 	}
+	if (au_unlikely(ring->common))
+		au_common_wake(ring);
 	if (ring->has_leader)
 		au_ring_kick(ring);
 	if (ring->eventfd >= 0 && (!ring->eventfd_async || ring->eventfd_due))
@@ -147,7 +178,7 @@ void au_cq_commit_slow(struct au_ring *ring)
 void au_cq_update_notify(struct au_ring *ring)
 {
 	ring->notify = ring->nr_followers || ring->has_leader ||
-		       ring->eventfd >= 0 || ring->watched;
+		       ring->eventfd >= 0 || ring->watched || ring->common;
 }
 
 /* A CQE of the request, with what it carries. */

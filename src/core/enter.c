@@ -122,9 +122,10 @@ static bool enter_is_owner(struct au_ring *ring)
 static int enter_submit(struct au_ring *ring, unsigned int to_submit,
 			unsigned int flags)
 {
-	if (au_unlikely(ring->sqpoll)) {
-		au_sqpoll_enter(ring, flags);
-		return (int)to_submit;
+	if (au_unlikely(ring->setup_flags & IORING_SETUP_SQPOLL)) {
+		int r = au_sqpoll_enter(ring, flags);
+
+		return r < 0 ? r : (int)to_submit;
 	}
 	if (!to_submit)
 		return 0;
@@ -163,6 +164,7 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 		 unsigned int min_complete, unsigned int flags,
 		 const void *argp, size_t argsz)
 {
+	bool raised = false;
 	int r;
 
 	if (!au_ring_lock_alive(ring))
@@ -175,12 +177,17 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 	ring->enter_seq++;
 	r = enter_locked(ring, to_submit, min_complete, flags, argp, argsz);
 	ring->nr_inside--;
-	if (au_unlikely(ring->readable))
+	if (au_unlikely(ring->readable)) {
+		raised = ring->raised;
+		ring->raised = false;
 		au_notify_sync(ring);
+	}
 	au_housekeeper_attend(ring);
 	if (au_unlikely(ring->closing))
 		au_ring_maybe_destroy(ring);
 	au_ring_unlock(ring);
+	if (au_unlikely(raised))
+		au_notify_rings(ring);
 	return r;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/hooks.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include "anyuring.h"
 #include "base/atomic.h"
 #include "core/aio.h"
@@ -13,6 +15,7 @@
 #include "core/ring.h"
 #include "sys/fd.h"
 #include "sys/syscall.h"
+#include "sys/uaccess.h"
 
 static int hooks_active;
 
@@ -26,7 +29,8 @@ void au_hooks_activate(void)
 	if (au_likely(au_load_relaxed(&hooks_active)) ||
 	    au_xchg(&hooks_active, 1))
 		return;
-	pthread_atfork(NULL, NULL, au_hooks_fork_child);
+	pthread_atfork(au_hooks_fork_prepare, NULL, au_hooks_fork_child);
+	(void)atexit(au_common_exit);
 }
 
 bool au_hooks_fd_hidden(int fd)
@@ -49,7 +53,10 @@ void au_hooks_fd_closing(int fd)
 	if (!au_hooks_active() || fd < 0)
 		return;
 	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
-		if (!au_load_relaxed(&r->alive) || !au_ring_lock_alive(r))
+		/* A parent's ring, never entered here, knows of none. */
+		if (!au_load_relaxed(&r->alive) ||
+		    (r->foreign && !au_load_relaxed(&r->enter_seq)) ||
+		    !au_ring_lock_alive(r))
 			continue;
 		fd_closing(r, fd);
 		au_ring_unlock(r);
@@ -124,11 +131,64 @@ void au_hooks_before_poll(void)
 	}
 }
 
+/* As many as the kernel takes in one message. */
+#define SCM_FDS_MAX 253
+
+static bool rights_have_ring(uint64_t at, size_t n)
+{
+	int fds[SCM_FDS_MAX];
+
+	if (n > SCM_FDS_MAX || au_copy_from_user(fds, at, n * sizeof(*fds)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (anyuring_is_ring(fds[i]))
+			return true;
+	}
+	return false;
+}
+
+bool au_hooks_msg_passes_ring(const struct msghdr *msg)
+{
+	struct cmsghdr c;
+	struct msghdr m;
+	uint64_t at, end;
+
+	if (!au_hooks_active() ||
+	    au_copy_from_user(&m, (uintptr_t)msg, sizeof(m)) || !m.msg_control)
+		return false;
+	at = (uintptr_t)m.msg_control;
+	end = at + m.msg_controllen;
+	while (end >= at && end - at >= sizeof(c)) {
+		if (au_copy_from_user(&c, at, sizeof(c)) ||
+		    c.cmsg_len < sizeof(c) || c.cmsg_len > end - at)
+			break;
+		if (c.cmsg_level == SOL_SOCKET && c.cmsg_type == SCM_RIGHTS &&
+		    rights_have_ring(at + CMSG_LEN(0),
+				     (c.cmsg_len - CMSG_LEN(0)) / sizeof(int)))
+			return true;
+		at += CMSG_ALIGN(c.cmsg_len);
+	}
+	return false;
+}
+
+void au_hooks_exec(const char *path)
+{
+	if (!au_hooks_active() ||
+	    (path && au_syscall(SYS_faccessat, AT_FDCWD, path, X_OK) < 0))
+		return;
+	au_common_exec();
+}
+
+void au_hooks_fork_prepare(void)
+{
+	if (au_hooks_active())
+		au_common_fork_prepare();
+}
+
 void au_hooks_fork_child(void)
 {
 	if (!au_hooks_active())
 		return;
-	hooks_active = 0;
 	au_rings_fork_child();
 	au_ring_indices_fork_child();
 	au_housekeeper_reset();

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /* The process makes its first ring. */
@@ -41,7 +42,22 @@ void au_hooks_fd_watched(int fd);
  */
 void au_hooks_before_poll(void);
 
-/* The child side of fork(2): the parent's rings are not served here. */
+/*
+ * Would sendmsg(2) of `msg`, the application's pointer, pass a ring on? The
+ * kernel refuses that: a ring in flight may hold the socket it travels in.
+ */
+bool au_hooks_msg_passes_ring(const struct msghdr *msg);
+
+/*
+ * The caller is about to make execve(2) of `path`; NULL: it is not known yet. If
+ * it can be executed, the requests on rings that other processes have end.
+ */
+void au_hooks_exec(const char *path);
+
+/* Before fork(2): from now on the rings may be two processes'. */
+void au_hooks_fork_prepare(void);
+
+/* The child side of fork(2): what serves the parent's rings is let go. */
 void au_hooks_fork_child(void);
 
 #endif

@@ -58,6 +58,9 @@ static void hk_nest(struct au_ring *ring)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 
+	/* Other processes' CQEs may end a timeout that counts. */
+	if (au_unlikely(ring->common) && ring->run_counted)
+		ring->common->asleep = true;
 	ev.data.ptr = ring;
 	if (!ring->nested && ring->poller.epfd >= 0 &&
 	    !au_syscall(SYS_epoll_ctl, hk.epfd, EPOLL_CTL_ADD,
@@ -236,6 +239,11 @@ void au_housekeeper_attend_slow(struct au_ring *ring)
 		ring->attended = true;
 		hk_wake();
 	}
+}
+
+void au_housekeeper_hurry(void)
+{
+	hk_wake();
 }
 
 void au_housekeeper_forget(struct au_ring *ring)

@@ -22,6 +22,9 @@ static inline void au_housekeeper_attend(struct au_ring *ring)
 	au_housekeeper_attend_slow(ring);
 }
 
+/* Something was left undone for want of a lock. Any thread. */
+void au_housekeeper_hurry(void);
+
 /* The ring ends. Lock held. */
 void au_housekeeper_forget(struct au_ring *ring);
 

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include "core/aio.h"
+#include "core/cancel.h"
 #include "core/complete.h"
 #include "core/message.h"
 #include "core/notify.h"
@@ -314,6 +315,12 @@ bool au_ring_run_slow(struct au_ring *ring)
 	}
 	if (!au_timers_idle(&ring->timers))
 		any |= au_timers_expire(ring);
+	/* CQEs of other processes count for timeouts, too. */
+	if (au_unlikely(ring->common)) {
+		au_common_run(ring);
+		any = true;
+	}
+	au_cancelled_complete(ring);
 	if (any)
 		au_ring_after_complete(ring);
 	au_cq_commit(ring);

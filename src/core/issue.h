@@ -62,7 +62,8 @@ bool au_ring_run_slow(struct au_ring *ring);
 static inline bool au_ring_run(struct au_ring *ring)
 {
 	/* Whatever can become ready is parked, and so pending. */
-	if (au_likely(!ring->pending.nr) && au_mpscq_empty(&ring->done))
+	if (au_likely(!ring->pending.nr) && au_mpscq_empty(&ring->done) &&
+	    au_slist_empty(&ring->cancelled))
 		return false;
 	return au_ring_run_slow(ring);
 }

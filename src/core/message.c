@@ -46,7 +46,8 @@ int au_message_post(struct au_ring *held, struct au_ring *target,
 	/* The sender's flags do not make this CQE a wide one. */
 	if (target->setup_flags & IORING_SETUP_CQE_MIXED)
 		flags &= ~IORING_CQE_F_32;
-	if (au_ring_defer(target))
+	/* What its owner, in another process, would do is done here. */
+	if (au_ring_defer(target) && !target->foreign)
 		return message_send(target, user_data, res, flags);
 	if (held == target) {
 		message_deliver(target, user_data, res, flags);
@@ -55,7 +56,7 @@ int au_message_post(struct au_ring *held, struct au_ring *target,
 	if (!au_ring_trylock(target))
 		return message_send(target, user_data, res, flags);
 	if (!target->alive) {
-		au_unlock(&target->lock);
+		au_ring_release(target);
 		return -EBADFD;
 	}
 	message_deliver(target, user_data, res, flags);

@@ -32,7 +32,7 @@ void au_notify_readable(struct au_ring *ring)
 {
 	if (ring->readable)
 		return;
-	ring->readable = true;
+	ring->readable = ring->raised = true;
 	(void)au_syscall(SYS_sendto, ring->peer_fd, "", 1,
 			 MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
@@ -56,4 +56,17 @@ void au_notify_sync(struct au_ring *ring)
 	if (au_syscall(SYS_recvfrom, ring->ring_fd, &byte, 1, MSG_DONTWAIT,
 		       NULL, NULL) == 1)
 		ring->readable = false;
+}
+
+void au_notify_rings(const struct au_ring *ring)
+{
+	for (struct au_ring *r = au_ring_first(); r; r = r->next) {
+		if (r == ring || !au_load_relaxed(&r->alive) ||
+		    !au_load_relaxed(&r->poller.nr_waiters) ||
+		    au_ring_defer(r) || !au_ring_trylock(r))
+			continue;
+		if (!r->sqpoll)
+			au_ring_serve(r);
+		au_ring_unlock(r);
+	}
 }

@@ -14,6 +14,12 @@ void au_notify_eventfd(struct au_ring *ring);
 /* Makes the ring fd readable, if it is not. */
 void au_notify_readable(struct au_ring *ring);
 
+/*
+ * Serves the other rings of the process, one of which may poll this one's
+ * descriptor, as task work would on the way out of enter. No lock held.
+ */
+void au_notify_rings(const struct au_ring *ring);
+
 /* Makes it unreadable again once the CQ is empty. */
 void au_notify_sync(struct au_ring *ring);
 

@@ -85,6 +85,13 @@ struct au_op_cold {
 	enum au_issue (*aio_done)(struct au_req *req, long res);
 
 	/*
+	 * The process ends, and others have the ring: an SQE that does the
+	 * rest, with `ts` at its address. False if there is none. May be NULL.
+	 */
+	bool (*bequeath)(const struct au_req *req, struct io_uring_sqe *sqe,
+			 struct au_timespec *ts);
+
+	/*
 	 * The file of a parked request has `events`, or its deadline passed
 	 * (0). True if the request left its place. NULL: issue it again.
 	 */

@@ -56,6 +56,9 @@ void au_poller_destroy(struct au_ring *ring);
 /* The epoll instance, made when first asked for. 0 or -errno. */
 int au_poller_open(struct au_ring *ring) au_must_check;
 
+/* The eventfd alone, which a fork's child inherits. 0 or -errno. */
+int au_poller_bell(struct au_ring *ring) au_must_check;
+
 /*
  * Parks `req` on `fd` until `mask` (EPOLL*) or an error shows. 0; 1 if the
  * registration is new and will report what is ready already; -EPERM (the file

@@ -155,10 +155,10 @@ static int register_enable(struct au_ring *ring)
 	if (ring->setup_flags & IORING_SETUP_SINGLE_ISSUER)
 		ring->owner_tid = au_gettid();
 	ring->disabled = false;
-	ring->restrictions.active = ring->restrictions.registered;
-	if (ring->restrictions.active)
-		ring->special |= AU_SPECIAL_RESTRICTED;
+	au_restrict_begin(ring);
 	au_ring_kick(ring);
+	if (au_unlikely(ring->common))
+		au_common_wake(ring);
 	return 0;
 }
 
@@ -332,6 +332,8 @@ static int register_call(struct au_ring *ring, uint32_t opcode, uint64_t arg,
 					-EINVAL;
 	case IORING_REGISTER_RESTRICTIONS:
 		return au_register_restrictions(ring, arg, nr);
+	case IORING_REGISTER_RESIZE_RINGS:
+		return arg && nr == 1 ? au_register_resize(ring, arg) : -EINVAL;
 	case IORING_REGISTER_MEM_REGION:
 		return arg && nr == 1 ? au_register_mem_region(ring, arg) :
 					-EINVAL;
@@ -400,8 +402,11 @@ int anyuring_register(unsigned int fd, unsigned int opcode, void *arg,
 		return -EBADF;
 	}
 	ring->nr_inside++;
+	ring->changing = true;
 	r = register_locked(ring, opcode, (uintptr_t)arg, nr_args);
+	ring->changing = false;
 	ring->nr_inside--;
+	au_cancelled_complete(ring);
 	au_ring_after_complete(ring);
 	au_cq_commit(ring);
 	au_housekeeper_attend(ring);

@@ -64,6 +64,7 @@ int au_register_buffers_update(struct au_ring *ring, uint64_t arg,
 			       uint32_t size);
 int au_unregister_buffers(struct au_ring *ring);
 
+int au_register_resize(struct au_ring *ring, uint64_t arg);
 int au_register_clone_buffers(struct au_ring *ring, uint64_t arg);
 int au_register_query(uint64_t arg, uint32_t nr); /* no lock needed */
 int au_register_pbuf_ring(struct au_ring *ring, uint64_t arg);

@@ -50,6 +50,13 @@ static int restriction_add(struct au_restrictions *r,
 	}
 }
 
+void au_restrict_begin(struct au_ring *ring)
+{
+	ring->restrictions.active = ring->restrictions.registered;
+	if (ring->restrictions.active)
+		ring->special |= AU_SPECIAL_RESTRICTED;
+}
+
 int au_register_restrictions(struct au_ring *ring, uint64_t arg, uint32_t nr)
 {
 	struct au_restrictions fresh = { .registered = true };

@@ -21,6 +21,9 @@ bool au_restrict_sqe(const struct au_ring *ring, uint8_t opcode, uint8_t flags);
 bool au_restrict_register(const struct au_ring *ring, uint32_t opcode);
 
 /* Ring lock held. */
+/* The ring was enabled. Lock held. */
+void au_restrict_begin(struct au_ring *ring);
+
 int au_register_restrictions(struct au_ring *ring, uint64_t arg, uint32_t nr);
 
 #endif

@@ -117,7 +117,7 @@ void au_ring_unlocked_slow(struct au_ring *ring)
 		au_ring_serve(ring);
 		/* What a DEFER_TASKRUN ring's owner has to do stays there. */
 		again = !ring->announced;
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		au_fence_after_rmw();
 	}
 }
@@ -238,12 +238,41 @@ static void ring_reset(struct au_ring *r)
 	RING_CLEAR(r, poller, next);
 	au_store_relaxed(&r->watched, false);
 	au_slist_init(&r->link_next);
+	au_slist_init(&r->cancelled);
 	r->ring_fd = r->peer_fd = r->mem_fd = r->eventfd = -1;
 	r->clockid = CLOCK_MONOTONIC;
 	au_slist_init(&r->overflow);
 	au_list_init(&r->counted);
 	au_list_init(&r->deferred);
 	au_poller_init(&r->poller);
+}
+
+void au_ring_reset_private(struct au_ring *r)
+{
+	int eventfd = r->eventfd, wakefd = r->poller.wakefd;
+	bool async = r->eventfd_async;
+
+	RING_CLEAR(r, sq_head, poller);
+	r->eventfd = eventfd;
+	r->eventfd_async = async;
+	au_slist_init(&r->overflow);
+	au_list_init(&r->counted);
+	au_poller_init(&r->poller);
+	r->poller.wakefd = wakefd;
+	memset(&r->timers, 0, sizeof(r->timers));
+	r->workers = NULL;
+	r->aio = NULL;
+	r->hints = NULL;
+	r->hints_max = 0;
+	au_slist_init(&r->link_next);
+	au_slist_init(&r->cancelled);
+	r->run.nr = 0;
+	au_list_init(&r->deferred);
+	r->hk_seq = r->hk_quiet = 0;
+	r->chunks = NULL;
+	r->nr_chunks = 0;
+	r->refs_index = 0;
+	au_list_init(&r->hk_node);
 }
 
 static void ring_not_adrift(struct au_ring *ring)
@@ -265,6 +294,25 @@ static void rings_collect(void)
 	}
 }
 
+/*
+ * Other processes have the ring, and may have it for long. Is this one done
+ * with it? Nothing else would tell.
+ */
+static bool ring_left_to_others(struct au_ring *ring)
+{
+	int fd;
+
+	if (!ring->common || ring->ring_fd >= 0 || ring->sqpoll ||
+	    ring->pending.nr)
+		return false;
+	fd = au_fd_find(&ring->id);
+	if (fd < 0)
+		return fd == -ENOENT;
+	ring->ring_fd = fd;
+	au_ring_map_fd((unsigned int)fd, ring);
+	return false;
+}
+
 void au_ring_check_closed(struct au_ring *ring)
 {
 	int ev;
@@ -272,7 +320,7 @@ void au_ring_check_closed(struct au_ring *ring)
 	if (ring->refs_index || ring->peer_fd < 0)
 		return;
 	ev = au_poll_now(ring->peer_fd, POLLIN);
-	if (ev >= 0 && !(ev & POLLHUP)) {
+	if (ev >= 0 && !(ev & POLLHUP) && !ring_left_to_others(ring)) {
 		/* A copy is open somewhere; its close will not name the ring. */
 		if (ring->ring_fd < 0 && !ring->adrift) {
 			ring->adrift = true;
@@ -385,7 +433,7 @@ static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
 	return 0;
 }
 
-static int ring_setup_memory(struct au_ring *ring, struct io_uring_params *p)
+int au_ring_memory_make(struct au_ring *ring, struct io_uring_params *p)
 {
 	void *shared = NULL, *sqes = NULL;
 	int r;
@@ -409,6 +457,16 @@ static int ring_setup_memory(struct au_ring *ring, struct io_uring_params *p)
 	return 0;
 }
 
+void au_ring_memory_free(struct au_ring *ring)
+{
+	if (ring->mapped)
+		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
+	au_fd_close_hidden(ring->mem_fd);
+	ring->mem_fd = -1;
+	ring->mapped = 0;
+	ring->shared = NULL;
+}
+
 /* Gives back all that a ring holds; it may be half made. Lock held. */
 static void ring_teardown(struct au_ring *ring)
 {
@@ -424,9 +482,8 @@ static void ring_teardown(struct au_ring *ring)
 	while (!au_slist_empty(&ring->overflow))
 		free(au_container_of(au_slist_pop(&ring->overflow),
 				     struct au_overflow, node));
-	if (ring->mapped)
-		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
-	au_fd_close_hidden(ring->mem_fd);
+	au_common_drop(ring);
+	au_ring_memory_free(ring);
 	au_fd_close_hidden(ring->peer_fd);
 	for (uint32_t i = 0; i < ring->nr_chunks; i++)
 		free(((void **)ring->chunks)[i]);
@@ -437,8 +494,7 @@ static void ring_teardown(struct au_ring *ring)
 	ring->chunks = NULL;
 	ring->free_reqs = NULL;
 	ring->nr_chunks = 0;
-	ring->mem_fd = ring->peer_fd = -1;
-	ring->shared = NULL;
+	ring->peer_fd = -1;
 	for (unsigned int fd = 0; fd < AU_FDMAP_BLOCK * AU_FDMAP_BLOCKS;
 	     fd += AU_FDMAP_BLOCK) {
 		struct au_ring **b = fdmap_slot(fd, false);
@@ -480,9 +536,9 @@ void au_ring_await_end(struct au_ring *ring)
 
 		tick.tv_sec = (time_t)(ns / AU_NSEC_PER_SEC);
 		tick.tv_nsec = (long)(ns % AU_NSEC_PER_SEC);
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		(void)au_futex_wait(&ring->cq_seq, seq, &tick);
-		au_lock(&ring->lock);
+		au_ring_lock(ring);
 	}
 }
 
@@ -536,14 +592,14 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	if ((p->flags & IORING_SETUP_SINGLE_ISSUER) && !ring->disabled)
 		ring->owner_tid = au_gettid();
 
-	r = ring_setup_memory(ring, p);
+	r = au_ring_memory_make(ring, p);
 	if (r >= 0)
 		r = ring_make_fd(ring);
 	if (r < 0) {
 		if (ring->ring_fd >= 0)
 			(void)au_syscall(SYS_close, ring->ring_fd);
 		ring_teardown(ring);
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		return r;
 	}
 	/* Others may find it, and close it, before it is set up. */
@@ -553,16 +609,26 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	au_store_release(&ring->alive, true);
 	au_ring_map_fd((unsigned int)r, ring);
 	*out = ring;
-	au_unlock(&ring->lock);
+	au_ring_release(ring);
 	return r;
 }
 
 void au_rings_fork_child(void)
 {
-	/* The parent serves its rings; here each is a descriptor, no more. */
+	bool others;
+
 	rings.lock.word = 0;
-	rings.first = NULL;
 	rings.nr_adrift = 0;
 	rings.forks++;
-	memset(au_fdmap, 0, sizeof(au_fdmap));
+	/* Thread ids of another pid namespace cannot name a lock's owner. */
+	others = rings.first && au_syscall(SYS_getppid) == 0;
+	for (struct au_ring *r = rings.first; r; r = r->next)
+		au_common_fork_child(r, !others);
+	/* The numbers of rings that are not ours are those of other files. */
+	for (unsigned int b = 0; b < AU_FDMAP_BLOCKS; b++) {
+		for (int i = 0; au_fdmap[b] && i < AU_FDMAP_BLOCK; i++) {
+			if (au_fdmap[b][i] && !au_fdmap[b][i]->alive)
+				au_fdmap[b][i] = NULL;
+		}
+	}
 }

@@ -22,6 +22,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/mpscq.h"
+#include "core/common.h"
 #include "core/req.h"
 #include "core/poller.h"
 #include "core/region.h"
@@ -117,6 +118,7 @@ struct au_ring {
 		bool disabled; /* R_DISABLED and not enabled yet */
 		bool prep_failed; /* a lazy op's pointers turned out bad */
 		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
+		struct au_common *common; /* NULL: nobody forked since */
 	} au_aligned_cacheline;
 
 	/* who is inside, who serves: every enter writes */
@@ -135,6 +137,7 @@ struct au_ring {
 		bool ending; /* nobody will see its CQEs any more: no new work */
 		bool adrift; /* open, but under no number we know */
 		bool readable; /* the ring fd was made readable */
+		bool raised; /* just now: rings that poll it are not served */
 	} au_aligned_cacheline;
 
 	/* completion: whoever posts writes */
@@ -177,6 +180,7 @@ struct au_ring {
 	bool submitting; /* transfers are held until the call's end */
 	struct au_aio *aio; /* NULL until first needed */
 	struct au_slist link_next; /* chained requests whose turn it is */
+	struct au_slist cancelled; /* taken back, not completed yet */
 	struct au_run run;
 
 	/* cold from here on */
@@ -195,6 +199,12 @@ struct au_ring {
 	uint32_t nr_chunks;
 	int clockid; /* of waits */
 	uint32_t refs_index; /* registered ring indices that hold it */
+	struct au_common_batch *batch; /* what `common` is a part of */
+	struct au_req *asking; /* a cancel that another process looks at */
+	uint8_t process; /* which of the common block's we are, or past them */
+	bool no_common; /* its memory is this process's alone */
+	bool foreign; /* made by a parent of this process */
+	bool changing; /* a register call is at work */
 
 	/*
 	 * Looked at without the lock, and so never cleared: a ring that is made
@@ -274,6 +284,8 @@ static inline void au_ring_lock(struct au_ring *ring) AU_NO_ANALYSIS
 {
 	au_lock(&ring->lock);
 	ring->now_ns = 0;
+	if (au_unlikely(ring->common))
+		au_common_enter(ring);
 }
 
 static inline bool au_ring_trylock(struct au_ring *ring) AU_NO_ANALYSIS
@@ -281,7 +293,19 @@ static inline bool au_ring_trylock(struct au_ring *ring) AU_NO_ANALYSIS
 	if (!au_trylock(&ring->lock))
 		return false;
 	ring->now_ns = 0;
+	if (au_unlikely(ring->common) && !au_common_try_enter(ring)) {
+		au_unlock(&ring->lock);
+		return false;
+	}
 	return true;
+}
+
+/* Gives it up, and does nothing else. */
+static inline void au_ring_release(struct au_ring *ring) AU_NO_ANALYSIS
+{
+	if (au_unlikely(ring->common))
+		au_common_leave(ring);
+	au_unlock(&ring->lock);
 }
 
 /*
@@ -301,7 +325,7 @@ static inline bool au_ring_lock_alive(struct au_ring *ring) AU_NO_ANALYSIS
 	au_ring_lock(ring);
 	if (au_likely(ring->alive))
 		return true;
-	au_unlock(&ring->lock);
+	au_ring_release(ring);
 	return false;
 }
 
@@ -314,7 +338,7 @@ void au_ring_unlocked_slow(struct au_ring *ring);
  */
 static inline void au_ring_unlock(struct au_ring *ring) AU_NO_ANALYSIS
 {
-	au_unlock(&ring->lock);
+	au_ring_release(ring);
 	au_fence_after_rmw();
 	if (au_unlikely(!au_mpscq_empty(&ring->done)))
 		au_ring_unlocked_slow(ring);
@@ -334,6 +358,14 @@ static inline bool au_ring_defer(const struct au_ring *ring)
  */
 int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		   struct au_ring **out) au_must_check;
+
+/*
+ * The memory of a ring whose sizes are set; tells the offsets in `p`. It may be
+ * half made on failure: free it all the same.
+ */
+int au_ring_memory_make(struct au_ring *ring,
+			struct io_uring_params *p) au_must_check;
+void au_ring_memory_free(struct au_ring *ring);
 
 /* Ends the ring if nobody is inside and no descriptor is left. Lock held. */
 void au_ring_maybe_destroy(struct au_ring *ring);
@@ -357,6 +389,9 @@ struct au_ring *au_ring_first(void);
 void au_ring_map_fd(unsigned int fd, struct au_ring *ring);
 
 void au_rings_fork_child(void);
+
+/* Of a ring in the child of a fork: all that was the parent's alone. */
+void au_ring_reset_private(struct au_ring *ring);
 
 /*
  * An op is about to close `fd` under `ring`'s lock: as au_hooks_fd_closing(),

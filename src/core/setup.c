@@ -45,7 +45,7 @@ static int setup_check_flags(const struct io_uring_params *p)
 	return 0;
 }
 
-static int setup_sizes(unsigned int entries, struct io_uring_params *p)
+int au_setup_sizes(unsigned int entries, struct io_uring_params *p)
 {
 	if (!entries)
 		return -EINVAL;
@@ -106,7 +106,7 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 		return -EFAULT;
 	r = setup_check_flags(&p);
 	if (r >= 0)
-		r = setup_sizes(entries, &p);
+		r = au_setup_sizes(entries, &p);
 	/* A wide CQE takes two slots. */
 	if (r >= 0 && (p.flags & IORING_SETUP_CQE_MIXED) && p.cq_entries < 2)
 		r = -EOVERFLOW;

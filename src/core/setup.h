@@ -3,6 +3,7 @@
 #ifndef AU_CORE_SETUP_H
 #define AU_CORE_SETUP_H
 
+#include "base/util.h"
 #include "uapi/io_uring.h"
 
 #define AU_SETUP_FLAGS                                                       \
@@ -15,6 +16,10 @@
 	 IORING_SETUP_NO_MMAP | IORING_SETUP_REGISTERED_FD_ONLY |            \
 	 IORING_SETUP_NO_SQARRAY | IORING_SETUP_HYBRID_IOPOLL |              \
 	 IORING_SETUP_CQE_MIXED)
+
+/* Rounds and bounds the entries of both queues. 0 or -EINVAL. */
+int au_setup_sizes(unsigned int entries,
+		   struct io_uring_params *p) au_must_check;
 
 /* Each bit is a promise kept somewhere in this tree. */
 #define AU_SETUP_FEATURES                                        \

@@ -28,11 +28,13 @@
 #include "sys/thread.h"
 
 #define SQPOLL_YIELD_EVERY 64 /* empty looks between two sched_yield() */
+#define SQPOLL_ALIVE_NS    (100 * AU_NSEC_PER_MSEC)
 
 struct au_sqpoll {
 	struct au_ring *ring;
 	uint64_t idle_ns;
 	int cpu;
+	uint32_t tid; /* futex: 0 until it has begun */
 	bool stop; /* ring lock */
 	uint32_t taken; /* futex: bumped when SQ slots were freed */
 	uint32_t nr_waiting; /* threads in SQ_WAIT; ring lock */
@@ -50,6 +52,8 @@ static bool sqpoll_work(struct au_sqpoll *sp)
 			au_fetch_add(&sp->taken, 1);
 			au_futex_wake(&sp->taken, INT_MAX);
 		}
+		if (au_unlikely(ring->common))
+			au_common_wake(ring);
 	}
 	any |= au_ring_run(ring);
 	return any;
@@ -92,6 +96,8 @@ static void *sqpoll_main(void *arg)
 	unsigned int empty = 0;
 	char name[16];
 
+	au_store_release(&sp->tid, (uint32_t)au_gettid());
+	au_futex_wake(&sp->tid, 1);
 	snprintf(name, sizeof(name), "iou-sqp-%d", getpid());
 	au_thread_name(name);
 	if (sp->cpu >= 0)
@@ -112,7 +118,7 @@ static void *sqpoll_main(void *arg)
 				last_work_ns = au_now_ns();
 			continue;
 		}
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		while (!sqpoll_has_work(ring)) {
 			au_cpu_relax();
 			if (++empty % SQPOLL_YIELD_EVERY)
@@ -154,30 +160,64 @@ int au_sqpoll_start(struct au_ring *ring, uint32_t idle_ms, int cpu)
 		free(sp);
 	}
 	au_ring_unlock(ring);
+	/* Who forks then tells the child which thread that is. */
+	while (r >= 0 && !au_load_acquire(&sp->tid))
+		(void)au_futex_wait(&sp->tid, 0, NULL);
 	return r;
 }
 
-void au_sqpoll_enter(struct au_ring *ring, unsigned int flags)
+int au_sqpoll_tid(const struct au_ring *ring)
+{
+	return ring->sqpoll ? (int)au_load_relaxed(&ring->sqpoll->tid) : 0;
+}
+
+static bool sq_full(struct au_ring *ring)
+{
+	return au_load_acquire(&ring->shared->sq_tail) - ring->sq_head >=
+	       ring->sq_entries;
+}
+
+/* The thread is another process's: it is woken as any sleeper there is. */
+static au_cold int sqpoll_enter_foreign(struct au_ring *ring,
+					unsigned int flags)
+{
+	int r = 0;
+
+	if (!au_common_sqpoll_alive(ring))
+		return -EOWNERDEAD;
+	if (flags & IORING_ENTER_SQ_WAKEUP)
+		au_common_wake(ring);
+	while ((flags & IORING_ENTER_SQ_WAIT) && sq_full(ring) && r >= 0) {
+		if (!au_common_sqpoll_alive(ring))
+			return -EOWNERDEAD;
+		/* Its end raises no event: that is asked for from time to time. */
+		r = au_ring_sleep(ring, au_now_ns() + SQPOLL_ALIVE_NS, NULL);
+	}
+	return 0;
+}
+
+int au_sqpoll_enter(struct au_ring *ring, unsigned int flags)
 {
 	struct au_sqpoll *sp = ring->sqpoll;
 
+	if (au_unlikely(!sp))
+		return sqpoll_enter_foreign(ring, flags);
 	if (flags & IORING_ENTER_SQ_WAKEUP)
 		au_ring_kick(ring);
 	if (!(flags & IORING_ENTER_SQ_WAIT))
-		return;
+		return 0;
 	/* nr_inside keeps the ring, and with it the thread, alive. */
-	while (ring->sqpoll == sp &&
-	       au_load_acquire(&ring->shared->sq_tail) - ring->sq_head >=
-		       ring->sq_entries) {
+	while (ring->sqpoll == sp && sq_full(ring)) {
 		uint32_t taken = au_load_relaxed(&sp->taken);
 
 		sp->nr_waiting++;
 		au_ring_kick(ring);
-		au_unlock(&ring->lock);
+		au_ring_release(ring);
 		(void)au_futex_wait(&sp->taken, taken, NULL);
 		au_ring_lock(ring);
 		sp->nr_waiting--;
 	}
+	return 0;
 }
 
 void au_sqpoll_stop(struct au_ring *ring)

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include "core/aio.h"
+#include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
@@ -285,6 +286,15 @@ static inline enum submitted submit_one(struct au_ring *ring,
 	return submit_issued(ring);
 }
 
+void au_submit_own(struct au_ring *ring, const struct io_uring_sqe *sqe)
+{
+	struct au_req *req = au_req_alloc(ring);
+
+	if (req && submit_one(ring, req, sqe) == SUBMIT_ENDED)
+		au_req_free(ring, req);
+	au_run_flush(ring);
+}
+
 int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 {
 	uint32_t left = nr = au_min_u32(nr, au_sq_ready(ring));
@@ -324,6 +334,7 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 		ring->submitting = false;
 		au_aio_flush(ring);
 	}
+	au_cancelled_complete(ring);
 	/* pairs with the application's acquire: the slots are free again */
 	au_store_release(&ring->shared->sq_head, ring->sq_head);
 	au_ring_after_complete(ring);

@@ -10,6 +10,9 @@
  */
 int au_submit_sqes(struct au_ring *ring, uint32_t nr);
 
+/* An SQE of the engine's own, in its memory. Lock held. */
+void au_submit_own(struct au_ring *ring, const struct io_uring_sqe *sqe);
+
 /* SQEs the application has added and nobody has fetched. */
 static inline uint32_t au_sq_ready(struct au_ring *ring)
 {

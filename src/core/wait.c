@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include "core/aio.h"
+#include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "sys/clock.h"
@@ -44,7 +45,9 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	ring->has_leader = true;
 	au_cq_update_notify(ring);
 	ring->poller.sleeper = true;
-	au_unlock(&ring->lock);
+	if (au_unlikely(ring->common))
+		ring->common->asleep = true;
+	au_ring_release(ring);
 	if (spins)
 		r = au_spin_epoll_wait(ring->poller.epfd, ev, AU_POLLER_EVENTS,
 				       deadline_ns, sigmask, &hit);
@@ -63,6 +66,7 @@ int au_ring_sleep(struct au_ring *ring, uint64_t deadline_ns,
 	}
 	au_cq_update_notify(ring);
 	if (r > 0 && au_poller_dispatch(ring, ev, r)) {
+		au_cancelled_complete(ring);
 		au_ring_after_complete(ring);
 		au_cq_commit(ring);
 	}
@@ -98,7 +102,7 @@ static int ring_follow(struct au_ring *ring, uint64_t deadline_ns,
 
 	ring->nr_followers++;
 	au_cq_update_notify(ring);
-	au_unlock(&ring->lock);
+	au_ring_release(ring);
 	if (au_unlikely(sigmask))
 		r = follow_masked(deadline_ns, sigmask);
 	else
@@ -133,6 +137,10 @@ int au_ring_wait(struct au_ring *ring, const struct au_wait *w)
 	for (;;) {
 		uint64_t deadline = w->deadline_ns;
 
+		if (au_unlikely(ring->common)) {
+			au_common_run(ring);
+			au_cq_commit(ring);
+		}
 		au_ring_run(ring);
 		if (au_unlikely(ring->nr_overflow)) {
 			au_cq_flush_overflow(ring);

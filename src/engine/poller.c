@@ -36,28 +36,41 @@ void au_poller_init(struct au_poller *p)
 	au_slist_init(&p->again);
 }
 
+int au_poller_bell(struct au_ring *ring)
+{
+	struct au_poller *p = &ring->poller;
+	int fd;
+
+	if (p->wakefd >= 0)
+		return 0;
+	fd = au_fd_hide(
+		(int)au_syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (fd < 0)
+		return fd;
+	p->wakefd = fd;
+	return 0;
+}
+
 int au_poller_open(struct au_ring *ring)
 {
 	struct au_poller *p = &ring->poller;
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET,
 				  .data.u64 = POLLER_WAKE };
-	int epfd, wakefd, r;
+	int epfd, r;
 
 	if (au_likely(p->epfd >= 0))
 		return 0;
+	r = au_poller_bell(ring);
+	if (r < 0)
+		return r;
 	epfd = au_fd_hide((int)au_syscall(SYS_epoll_create1, EPOLL_CLOEXEC));
-	wakefd = au_fd_hide(
-		(int)au_syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
-	r = epfd < 0 ? epfd : wakefd;
-	if (r >= 0)
-		r = (int)au_syscall(SYS_epoll_ctl, epfd, EPOLL_CTL_ADD, wakefd,
-				    &ev);
+	if (epfd < 0)
+		return epfd;
+	r = (int)au_syscall(SYS_epoll_ctl, epfd, EPOLL_CTL_ADD, p->wakefd, &ev);
 	if (r < 0) {
 		au_fd_close_hidden(epfd);
-		au_fd_close_hidden(wakefd);
 		return r;
 	}
-	p->wakefd = wakefd;
 	p->epfd = epfd;
 	return 0;
 }

@@ -418,6 +418,9 @@ static bool call_fd(long nr, const long a[6], long *ret)
 		*ret = au_fd_close_range((unsigned int)a[0], (unsigned int)a[1],
 					 (unsigned int)a[2]);
 		return true;
+	case SYS_sendmsg:
+		*ret = -EINVAL;
+		return au_hooks_msg_passes_ring((void *)a[1]);
 	default:
 		*ret = call_close(nr, a);
 		return true;
@@ -468,6 +471,7 @@ bool au_call(long nr, const long a[6], long *ret)
 	case SYS_close:
 	case SYS_dup3:
 	case SYS_close_range:
+	case SYS_sendmsg:
 #ifdef SYS_dup2
 	case SYS_dup2:
 #endif
@@ -494,6 +498,11 @@ bool au_call(long nr, const long a[6], long *ret)
 			return call_pselect(nr, a, ret);
 		if (nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2)
 			return call_masked(nr, a, 4, ret);
+		return false;
+	case SYS_execve:
+	case SYS_execveat:
+		if (au_fds_matter())
+			au_hooks_exec(nr == SYS_execve ? (void *)a[0] : NULL);
 		return false;
 	case SYS_rt_sigsuspend:
 		return call_masked(nr, a, 0, ret);

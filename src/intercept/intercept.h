@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <threads.h>
 #include <time.h>
 
@@ -45,6 +46,7 @@ struct au_real {
 	int (*dup2)(int, int);
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned int, unsigned int, int);
+	ssize_t (*sendmsg)(int, const struct msghdr *, int);
 	void (*closefrom)(int);
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *,
@@ -72,6 +74,7 @@ struct au_real {
 			      void *(*)(void *), void *);
 	int (*thrd_create)(thrd_t *, thrd_start_t, void *);
 	pid_t (*fork_raw)(void); /* _Fork */
+	int (*clone)(int (*)(void *), void *, int, void *, ...);
 	int (*execve)(const char *, char *const[], char *const[]);
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);

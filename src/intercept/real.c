@@ -43,6 +43,7 @@ void au_real_resolve(void)
 	REAL(dup3, "dup3");
 	REAL(close_range, "close_range");
 	REAL(closefrom, "closefrom");
+	REAL(sendmsg, "sendmsg");
 	REAL(poll, "poll");
 	REAL(ppoll, "ppoll");
 	REAL(poll_chk, "__poll_chk");
@@ -63,6 +64,7 @@ void au_real_resolve(void)
 	REAL(pthread_create, "pthread_create");
 	REAL(thrd_create, "thrd_create");
 	REAL(fork_raw, "_Fork");
+	REAL(clone, "clone");
 	REAL(execve, "execve");
 	REAL(execvpe, "execvpe");
 	REAL(fexecve, "fexecve");

@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include "core/hooks.h"
+
 /* syscall() without its `...`: a seventh word is there or is not looked at. */
 long au_sym_syscall(long nr, long a, long b, long c, long d, long e,
 		    long f) __asm__("syscall");
@@ -18,6 +20,7 @@ static bool sym_concerns(long nr)
 	case SYS_mmap:
 	case SYS_close:
 	case SYS_dup3:
+	case SYS_sendmsg:
 	case 436: /* close_range */
 	case 441: /* epoll_pwait2 */
 	case SYS_epoll_ctl:
@@ -28,6 +31,8 @@ static bool sym_concerns(long nr)
 	case SYS_rt_sigaction:
 	case SYS_rt_sigprocmask:
 	case SYS_clone:
+	case SYS_execve:
+	case SYS_execveat:
 #ifdef SYS_fork
 	case SYS_fork:
 	case SYS_dup2:
@@ -60,8 +65,12 @@ AU_EXPORT long au_sym_syscall(long nr, long a, long b, long c, long d, long e,
 	if (au_likely(!sym_concerns(nr)))
 		return real->syscall(nr, a, b, c, d, e, f);
 	if (!au_call(nr, args, &ret)) {
+		bool forks = sym_is_fork(nr, a);
+
+		if (forks)
+			au_hooks_fork_prepare();
 		ret = real->syscall(nr, a, b, c, d, e, f);
-		if (!ret && sym_is_fork(nr, a))
+		if (!ret && forks)
 			au_forked();
 		return ret;
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's exec family and posix_spawn, for one case only: a seccomp filter
- * watches text at a fixed address. It outlives exec, and the next program may
- * have its own calls at the very same place; without a handler one of its
- * io_uring calls would kill it. So the preload goes along, even where the
- * program cleans its environment. Otherwise these are libc's functions.
+ * libc's exec family and posix_spawn, for two rare cases; otherwise these are
+ * libc's functions. On a ring that a fork shares, the requests of who execs end.
+ * And where a seccomp filter watches text at a fixed address: it outlives exec,
+ * the next program may have its own calls at the very same place, and without a
+ * handler one of its io_uring calls would kill it. So the preload goes along,
+ * even where the program cleans its environment.
  *
  * Runs in vfork children: nothing is allocated, nothing but the stack written.
  */
@@ -16,6 +17,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/hooks.h"
 
 #define EXEC_KEY     "LD_PRELOAD="
 #define EXEC_KEY_LEN (sizeof(EXEC_KEY) - 1)
@@ -75,6 +78,13 @@ static char *const *exec_env(char *const env[], char **out, char *line)
 	return out;
 }
 
+/* A vfork child has none of our rings. */
+static void exec_begin(const char *path)
+{
+	if (au_unlikely(au_fds_matter()))
+		au_hooks_exec(path && strchr(path, '/') ? path : NULL);
+}
+
 /* `env`, or a copy of it on the caller's stack that keeps the preload. */
 #define EXEC_ENV(env)                                                     \
 	(au_likely(!AU_READ_ONCE(exec_keep)) ?                            \
@@ -87,6 +97,7 @@ AU_EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
 	char *const *e = EXEC_ENV(env);
 
+	exec_begin(path);
 	return au_real()->execve(path, argv, e);
 }
 
@@ -94,6 +105,7 @@ AU_EXPORT int execv(const char *path, char *const argv[])
 {
 	char *const *e = EXEC_ENV(environ);
 
+	exec_begin(path);
 	return au_real()->execve(path, argv, e);
 }
 
@@ -101,6 +113,7 @@ AU_EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
 	char *const *e = EXEC_ENV(env);
 
+	exec_begin(file);
 	return au_real()->execvpe(file, argv, e);
 }
 
@@ -108,6 +121,7 @@ AU_EXPORT int execvp(const char *file, char *const argv[])
 {
 	char *const *e = EXEC_ENV(environ);
 
+	exec_begin(file);
 	return au_real()->execvpe(file, argv, e);
 }
 
@@ -115,6 +129,7 @@ AU_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
 	char *const *e = EXEC_ENV(env);
 
+	exec_begin(NULL);
 	return au_real()->fexecve(fd, argv, e);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's mmap and closes: a ring is mapped by the engine, and the engine
- * hears of every descriptor that goes. Any thread; before the first ring each
- * costs one load more than libc's. libc's own function makes the call, so a
- * close stays a cancellation point.
+ * libc's mmap, closes and sendmsg: a ring is mapped by the engine, the engine
+ * hears of every descriptor that goes, and no ring goes by SCM_RIGHTS. Any
+ * thread; before the first ring each costs one load more than libc's. libc's
+ * own function makes the call, so it stays a cancellation point.
  */
 /* Large files by default would give our mmap the name mmap64. */
 #undef _FILE_OFFSET_BITS
@@ -110,6 +110,15 @@ AU_EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 	}
 	ret = au_fd_close_range(first, last, (unsigned int)flags);
 	return ret < 0 ? fd_fail(ret) : 0;
+}
+
+AU_EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	if (au_unlikely(au_fds_matter()) && au_hooks_msg_passes_ring(msg)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return au_real()->sendmsg(fd, msg, flags);
 }
 
 AU_EXPORT void closefrom(int first)

@@ -6,6 +6,8 @@
  */
 #include "intercept/intercept.h"
 
+#include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "core/hooks.h"
@@ -101,6 +103,43 @@ void au_forked(void)
 
 pid_t _Fork(void);
 
+struct task_clone {
+	int (*fn)(void *);
+	void *arg;
+};
+
+static int task_cloned(void *arg)
+{
+	struct task_clone t = *(struct task_clone *)arg;
+
+	au_forked();
+	return t.fn(t.arg);
+}
+
+/*
+ * A child with memory of its own is a fork's; what it is to run it finds in
+ * its copy of our stack. The words behind `arg` are there or are not looked at.
+ */
+AU_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
+{
+	struct task_clone t = { fn, arg };
+	void *parent_tid, *tls, *child_tid;
+	va_list ap;
+
+	va_start(ap, arg);
+	parent_tid = va_arg(ap, void *);
+	tls = va_arg(ap, void *);
+	child_tid = va_arg(ap, void *);
+	va_end(ap);
+	if (!(flags & CLONE_VM) && fn) {
+		au_hooks_fork_prepare();
+		fn = task_cloned;
+		arg = &t;
+	}
+	return au_real()->clone(fn, stack, flags, arg, parent_tid, tls,
+				child_tid);
+}
+
 /* fork(3) calls its own _Fork and then the handler of pthread_atfork(3). */
 AU_EXPORT pid_t _Fork(void)
 {
@@ -110,6 +149,7 @@ AU_EXPORT pid_t _Fork(void)
 		errno = ENOSYS;
 		return -1;
 	}
+	au_hooks_fork_prepare();
 	pid = au_real()->fork_raw();
 	if (!pid)
 		au_forked();

@@ -193,6 +193,8 @@ static void trap_clone(ucontext_t *uc, long nr, const long a[6])
 		via = c.flags & CLONE_VM ? au_arch_clone_vfork :
 					   au_arch_clone_fork;
 	}
+	if (!(c.flags & CLONE_VM))
+		au_hooks_fork_prepare();
 	if ((c.flags & (CLONE_VM | CLONE_VFORK | CLONE_FILES)) ==
 	    (CLONE_VM | CLONE_VFORK))
 		au_in_vfork = 1;

@@ -10,6 +10,8 @@ struct au_async_cancel {
 	uint32_t flags;
 	int32_t fd;
 	uint32_t opcode;
+	uint32_t asked; /* other processes that have the ring, so far */
+	int32_t nr; /* cancelled so far, where all are to be */
 };
 
 int au_async_cancel_prep(struct au_req *req, const struct io_uring_sqe *sqe)
@@ -20,6 +22,8 @@ int au_async_cancel_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	if (AU_READ_ONCE(sqe->off) || AU_READ_ONCE(sqe->splice_fd_in))
 		return -EINVAL;
+	c->asked = 0;
+	c->nr = 0;
 	c->user_data = AU_READ_ONCE(sqe->addr);
 	c->flags = AU_READ_ONCE(sqe->cancel_flags);
 	if (c->flags & ~(uint32_t)AU_CANCEL_FLAGS)
@@ -37,9 +41,24 @@ int au_async_cancel_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	return 0;
 }
 
+/* The requests of this process. */
+static int cancel_here(struct au_req *req, struct au_cancel *what)
+{
+	/* The SQE's own fixed-file flag speaks of the table too. */
+	if ((what->flags & IORING_ASYNC_CANCEL_FD) &&
+	    (req->flags & AU_REQ_F_FIXED_FILE))
+		what->flags |= IORING_ASYNC_CANCEL_FD_FIXED;
+	if ((what->flags & IORING_ASYNC_CANCEL_FD) &&
+	    !au_cancel_fd_valid(req->ring, what))
+		return -EBADF;
+	return au_cancel(req->ring, what);
+}
+
+/* Issued again whenever another process has answered, or died. */
 enum au_issue au_async_cancel(struct au_req *req, unsigned int issue_flags)
 {
 	struct au_async_cancel *c = au_req_cmd(req, struct au_async_cancel);
+	struct au_ring *ring = req->ring;
 	struct au_cancel what = {
 		.flags = c->flags,
 		.user_data = c->user_data,
@@ -47,17 +66,31 @@ enum au_issue au_async_cancel(struct au_req *req, unsigned int issue_flags)
 		.opcode = (uint8_t)c->opcode,
 		.self = req,
 	};
+	bool all = c->flags &
+		   (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
+	bool go_on = true;
+	int r;
 
-	/* The SQE's own fixed-file flag speaks of the table too. */
-	if ((c->flags & IORING_ASYNC_CANCEL_FD) &&
-	    (req->flags & AU_REQ_F_FIXED_FILE))
-		what.flags |= IORING_ASYNC_CANCEL_FD_FIXED;
-	if ((c->flags & IORING_ASYNC_CANCEL_FD) &&
-	    !au_cancel_fd_valid(req->ring, &what))
-		au_req_set_res(req, -EBADF);
+	if (au_likely(!c->asked))
+		r = cancel_here(req, &what);
 	else
-		au_req_set_res(req, au_cancel(req->ring, &what));
+		go_on = au_common_cancel_end(ring, req, &r);
+	if (au_unlikely(ring->common) && all && r != -EBADF) {
+		c->nr += r > 0 ? r : 0;
+		r = c->nr;
+	}
+	if (au_unlikely(ring->common) && go_on && (all || r == -ENOENT) &&
+	    au_common_cancel(ring, req, &what, &c->asked))
+		return AU_QUEUED;
+	au_req_set_res(req, r);
 	return AU_DONE;
 }
 
 AU_OP_DEFINE_STRAIGHT(async_cancel)
+
+void au_async_cancel_cleanup(struct au_req *req)
+{
+	int res;
+
+	(void)au_common_cancel_end(req->ring, req, &res);
+}

@@ -128,7 +128,10 @@ bool au_timeout_ready(struct au_ring *ring, struct au_req *req,
 		      uint32_t events);
 bool au_link_timeout_ready(struct au_ring *ring, struct au_req *req,
 			   uint32_t events);
+void au_async_cancel_cleanup(struct au_req *req);
 void au_timeout_cleanup(struct au_req *req);
+bool au_timeout_bequeath(const struct au_req *req, struct io_uring_sqe *sqe,
+			 struct au_timespec *ts);
 
 /* truncate.c */
 AU_OP_DECLARE(ftruncate);

@@ -140,6 +140,26 @@ void au_timeout_cleanup(struct au_req *req)
 	au_req_clear(req, AU_REQ_F_NEED_CLEANUP);
 }
 
+/* The same time, on the same clock; a count or a period ends here. */
+bool au_timeout_bequeath(const struct au_req *req, struct io_uring_sqe *sqe,
+			 struct au_timespec *ts)
+{
+	const struct au_timeout *t = (const void *)req->cmd;
+
+	if (t->flags & IORING_TIMEOUT_MULTISHOT)
+		return false;
+	sqe->opcode = IORING_OP_TIMEOUT;
+	sqe->flags = req->flags & IOSQE_CQE_SKIP_SUCCESS;
+	sqe->len = 1;
+	sqe->user_data = req->user_data;
+	sqe->timeout_flags = (t->flags & (IORING_TIMEOUT_CLOCK_MASK |
+					  IORING_TIMEOUT_ETIME_SUCCESS)) |
+			     IORING_TIMEOUT_ABS;
+	ts->tv_sec = (int64_t)(req->deadline_ns / AU_NSEC_PER_SEC);
+	ts->tv_nsec = (int64_t)(req->deadline_ns % AU_NSEC_PER_SEC);
+	return true;
+}
+
 static int timeout_arm(struct au_req *req)
 {
 	struct au_timeout *t = au_req_cmd(req, struct au_timeout);

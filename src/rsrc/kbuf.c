@@ -62,6 +62,16 @@ void au_kbufs_free(struct au_kbufs *k)
 	}
 }
 
+void au_kbufs_keep(const struct au_kbufs *k)
+{
+	for (int b = 0; b < 256; b++) {
+		for (int i = 0; k->blocks[b] && i < 256; i++) {
+			if (k->blocks[b][i])
+				au_fd_keep(k->blocks[b][i]->mem_fd);
+		}
+	}
+}
+
 static struct au_kbuf *kbuf_first(const struct au_kbuf_group *g)
 {
 	return au_container_of(g->list.head, struct au_kbuf, node);

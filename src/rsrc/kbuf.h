@@ -65,6 +65,8 @@ static inline struct au_kbuf_group *au_kbuf_find(const struct au_kbufs *k,
 struct au_kbuf_group *au_kbuf_group_new(struct au_kbufs *k, uint16_t bgid);
 void au_kbuf_group_free(struct au_kbufs *k, struct au_kbuf_group *g);
 void au_kbufs_free(struct au_kbufs *k);
+/* In the child of a fork: it needs the groups' descriptors. */
+void au_kbufs_keep(const struct au_kbufs *k);
 
 /* `nr` buffers of `len` bytes from `addr` on. 0, -EOVERFLOW or -ENOMEM. */
 int au_kbuf_provide(struct au_kbuf_group *g, uint64_t addr, uint32_t len,

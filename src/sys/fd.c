@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sys/fd.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <linux/kcmp.h>
@@ -14,6 +15,7 @@
 #define FD_HIDDEN_MIN 4096 /* a larger table costs the kernel memory */
 
 static uint64_t fd_hidden_bits[FD_HIDDEN_MAX / 64];
+static uint64_t fd_kept_bits[FD_HIDDEN_MAX / 64]; /* across this fork */
 
 static void fd_mark(int fd)
 {
@@ -105,6 +107,39 @@ int au_fd_identify(int fd, struct au_fd_id *id)
 	return 0;
 }
 
+int au_fd_find(const struct au_fd_id *id)
+{
+	_Alignas(struct dirent64) char buf[2048];
+	struct au_fd_id it;
+	int dir, found = -ENOENT;
+	long n;
+
+	dir = (int)au_syscall(SYS_openat, AT_FDCWD, "/proc/self/fd",
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (dir < 0)
+		return dir;
+	while (found < 0 &&
+	       (n = au_syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0) {
+		struct dirent64 *e;
+
+		for (long at = 0; at < n && found < 0; at += e->d_reclen) {
+			int fd = 0;
+
+			e = (void *)(buf + at);
+			for (const char *c = e->d_name; fd >= 0 && *c; c++)
+				fd = *c >= '0' && *c <= '9' ?
+					     fd * 10 + *c - '0' :
+					     -1;
+			if (fd >= 0 && fd != dir && !au_fd_hidden(fd) &&
+			    au_fd_identify(fd, &it) >= 0 && it.ino == id->ino &&
+			    it.dev == id->dev)
+				found = fd;
+		}
+	}
+	(void)au_syscall(SYS_close, dir);
+	return found;
+}
+
 bool au_fd_same(int a, int b)
 {
 	long pid = au_syscall(SYS_getpid);
@@ -113,11 +148,20 @@ bool au_fd_same(int a, int b)
 	       au_syscall(SYS_kcmp, pid, pid, KCMP_FILE, a, b) == 0;
 }
 
+void au_fd_keep(int fd)
+{
+	if (fd >= 0 && fd < FD_HIDDEN_MAX)
+		fd_kept_bits[fd / 64] |= 1ULL << (fd % 64);
+}
+
 void au_fd_close_all_hidden(void)
 {
 	for (int i = 0; i < FD_HIDDEN_MAX / 64; i++) {
-		while (fd_hidden_bits[i])
-			au_fd_close_hidden(i * 64 +
-					   __builtin_ctzll(fd_hidden_bits[i]));
+		uint64_t kept = fd_kept_bits[i], go;
+
+		if (kept)
+			fd_kept_bits[i] = 0;
+		while ((go = fd_hidden_bits[i] & ~kept))
+			au_fd_close_hidden(i * 64 + __builtin_ctzll(go));
 	}
 }

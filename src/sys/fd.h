@@ -24,8 +24,12 @@ void au_fd_close_hidden(int fd);
 
 bool au_fd_hidden(int fd);
 
-/* The child of a fork lets go of what serves its parent. */
+/*
+ * The child of a fork lets go of what serves its parent, but for what it was
+ * told to keep.
+ */
 void au_fd_close_all_hidden(void);
+void au_fd_keep(int fd);
 
 /* A file's identity. */
 struct au_fd_id {
@@ -33,6 +37,9 @@ struct au_fd_id {
 };
 
 int au_fd_identify(int fd, struct au_fd_id *id) au_must_check;
+
+/* A number that the program has for that file, -ENOENT, or -errno. */
+int au_fd_find(const struct au_fd_id *id);
 
 /* Do both name one open file? False also where that may not be asked. */
 bool au_fd_same(int a, int b);

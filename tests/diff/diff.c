@@ -256,22 +256,12 @@ int diff_listen(struct diff *d, struct sockaddr_in *sin)
 
 /* Ring */
 
-void ring_open_params(struct diff *d, struct ring *r, unsigned int entries,
-		      struct io_uring_params *p)
+void ring_map(struct ring *r, const struct io_uring_params *p)
 {
+	struct diff *d = r->d;
 	uint32_t slot;
 
-	memset(r, 0, sizeof(*r));
-	r->d = d;
-	p->flags |= d->setup_flags;
-	if (p->flags & IORING_SETUP_SQPOLL)
-		p->sq_thread_idle = 50;
-	r->fd = d->be->setup(entries, p);
 	r->p = *p;
-	if (r->fd < 0) {
-		diff_res(d, r->fd, "setup flags %#x", p->flags);
-		exit(3);
-	}
 	r->sqe_size = p->flags & IORING_SETUP_SQE128 ? 128 : 64;
 	r->cqe_size = p->flags & IORING_SETUP_CQE32 ? 32 : 16;
 	slot = p->flags & IORING_SETUP_NO_SQARRAY ? 0 : 4;
@@ -300,6 +290,23 @@ void ring_open_params(struct diff *d, struct ring *r, unsigned int entries,
 	r->cq_flags = (void *)(r->rings + p->cq_off.flags);
 	r->cq_overflow = (void *)(r->rings + p->cq_off.overflow);
 	r->cqes = r->rings + p->cq_off.cqes;
+}
+
+void ring_open_params(struct diff *d, struct ring *r, unsigned int entries,
+		      struct io_uring_params *p)
+{
+	memset(r, 0, sizeof(*r));
+	r->d = d;
+	p->flags |= d->setup_flags;
+	if (p->flags & IORING_SETUP_SQPOLL)
+		p->sq_thread_idle = 50;
+	r->fd = d->be->setup(entries, p);
+	r->p = *p;
+	if (r->fd < 0) {
+		diff_res(d, r->fd, "setup flags %#x", p->flags);
+		exit(3);
+	}
+	ring_map(r, p);
 }
 
 void ring_open(struct diff *d, struct ring *r, unsigned int entries,

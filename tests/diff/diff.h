@@ -133,6 +133,8 @@ void ring_open(struct diff *d, struct ring *r, unsigned int entries,
 	       uint32_t flags);
 void ring_open_params(struct diff *d, struct ring *r, unsigned int entries,
 		      struct io_uring_params *p);
+/* Maps what `p` tells of; another mapping is the caller's to forget. */
+void ring_map(struct ring *r, const struct io_uring_params *p);
 void ring_close(struct ring *r);
 void ring_close_quiet(struct ring *r);
 

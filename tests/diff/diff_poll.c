@@ -554,6 +554,29 @@ static void ring_fd_polled(struct diff *d)
 	ring_close(&r);
 }
 
+/* The other ring has its CQE as soon as the call returns that made this one. */
+static void ring_polls_ring(struct diff *d)
+{
+	const uint32_t defer = IORING_SETUP_SINGLE_ISSUER |
+			       IORING_SETUP_DEFER_TASKRUN;
+	struct ring one, two;
+
+	for (int lap = 0; lap < 2; lap++) {
+		ring_open(d, &one, 4, lap ? defer : 0);
+		ring_open(d, &two, 4, 0);
+		ring_sqe(&two, IORING_OP_POLL_ADD, one.fd, NULL, 0, 0)
+			->poll32_events = POLLIN;
+		ring_submit(&two);
+		ring_nop(&one);
+		ring_submit(&one);
+		diff_want(d, ring_ready(&two), 1, "ready");
+		ring_reap(&two, RING_ORDER);
+		ring_reap(&one, RING_ORDER);
+		ring_close(&two);
+		ring_close(&one);
+	}
+}
+
 static const struct diff_test tests[] = {
 	{ "masks", masks, 0 },
 	{ "arguments", arguments, 0 },
@@ -571,6 +594,7 @@ static const struct diff_test tests[] = {
 	{ "many_reads", many_reads, DIFF_ALL },
 	{ "ring_on_ring", ring_on_ring, 0 },
 	{ "ring_fd_polled", ring_fd_polled, 0 },
+	{ "ring_polls_ring", ring_polls_ring, 0 },
 };
 
 DIFF_MAIN(tests)

@@ -329,7 +329,121 @@ static void descriptor(struct diff *d)
 	diff_want(d, ring_enter(&r, 0, 0, 0), -EBADF, "enter when closed");
 }
 
+static int resize_try(struct ring *r, uint32_t sq, uint32_t cq, uint32_t flags,
+		      struct io_uring_params *p)
+{
+	*p = (struct io_uring_params){ .sq_entries = sq,
+				       .cq_entries = cq,
+				       .flags = flags };
+	return (int)diff_res(r->d,
+			     r->d->be->reg((unsigned int)r->fd,
+					   IORING_REGISTER_RESIZE_RINGS, p, 1),
+			     "resize %u %u flags %#x", sq, cq, flags);
+}
+
+/* What the application does: maps the descriptor anew. */
+static void resize(struct ring *r, uint32_t sq, uint32_t cq, uint32_t flags)
+{
+	uint32_t setup = r->p.flags;
+	struct io_uring_params p;
+	struct ring old = *r;
+
+	if (resize_try(r, sq, cq, flags, &p) < 0)
+		return;
+	diff_say(r->d, "now %u %u flags %#x", p.sq_entries, p.cq_entries,
+		 p.flags);
+	ring_map(r, &p);
+	r->p.flags = setup;
+	munmap(old.rings, old.rings_len);
+	munmap(old.sqes, old.sqes_len);
+	for (uint32_t i = 0; r->sq_array && i < p.sq_entries; i++)
+		r->sq_array[i] = i;
+	diff_say(r->d, "masks %u %u", ((uint32_t *)(void *)r->rings)[4],
+		 ((uint32_t *)(void *)r->rings)[5]);
+}
+
+static void resizes(struct diff *d, uint32_t flags)
+{
+	struct io_uring_params p;
+	struct ring r;
+
+	ring_open(d, &r, 8, flags);
+	resize(&r, 0, 0, 0);
+	resize(&r, 40000, 0, 0);
+	resize(&r, 4, 2, IORING_SETUP_CQSIZE);
+	resize(&r, 4, 4, IORING_SETUP_SQPOLL);
+	diff_res(d,
+		 d->be->reg((unsigned int)r.fd, IORING_REGISTER_RESIZE_RINGS,
+			    NULL, 1),
+		 "no params");
+	diff_res(d,
+		 d->be->reg((unsigned int)r.fd, IORING_REGISTER_RESIZE_RINGS,
+			    diff_bad_ptr(), 1),
+		 "bad params");
+	diff_res(d,
+		 d->be->reg((unsigned int)r.fd, IORING_REGISTER_RESIZE_RINGS,
+			    &p, 2),
+		 "two of them");
+	/* CQEs wait, SQEs are filled in but not submitted. */
+	for (int i = 0; i < 7; i++)
+		ring_nop(&r);
+	ring_submit(&r);
+	ring_nop(&r);
+	ring_nop(&r);
+	__atomic_store_n(r.sq_tail, r.tail, __ATOMIC_RELEASE);
+	resize(&r, 32, 0, 0);
+	ring_submit(&r);
+	diff_say(d, "%u ready", ring_ready(&r));
+	resize(&r, 4, 0, 0);
+	resize(&r, 4, 64, IORING_SETUP_CQSIZE);
+	ring_reap(&r, RING_ORDER);
+	resize(&r, 1, 0, 0);
+	ring_nop(&r);
+	ring_run(&r, 1, RING_ORDER);
+	for (int lap = 0; lap < 5; lap++) {
+		resize(&r, 8, 16, 0);
+		for (int i = 0; i < 8; i++)
+			ring_nop(&r);
+		ring_run(&r, 8, RING_ORDER);
+		resize(&r, 2, 4, 0);
+		ring_nop(&r);
+		ring_run(&r, 1, RING_ORDER);
+	}
+	/* The CQ is full: what overflows comes after. */
+	for (int i = 0; i < 3; i++) {
+		ring_nop(&r);
+		ring_nop(&r);
+		ring_submit(&r);
+	}
+	resize(&r, 2, 16, IORING_SETUP_CQSIZE);
+	diff_say(d, "%u ready", ring_ready(&r));
+	ring_settle(&r, RING_ORDER);
+	/* More than fit the SQ. */
+	resize(&r, 8, 0, 0);
+	for (int i = 0; i < 8; i++)
+		ring_nop(&r);
+	__atomic_store_n(r.sq_tail, r.tail, __ATOMIC_RELEASE);
+	resize(&r, 4, 0, 0);
+	resize(&r, 8, 0, 0);
+	ring_run(&r, 8, RING_ORDER);
+	ring_close(&r);
+}
+
+/* With an SQ array the kernel (6.18) does not tell where it lies. */
+static void resized(struct diff *d)
+{
+	resizes(d, IORING_SETUP_NO_SQARRAY);
+}
+
+static void resized_wide(struct diff *d)
+{
+	resizes(d, IORING_SETUP_SQE128 | IORING_SETUP_CQE32 |
+			   IORING_SETUP_NO_SQARRAY);
+}
+
 static const struct diff_test tests[] = {
+	{ "resized", resized, DIFF_DEFER },
+	{ "resized_wide", resized_wide, DIFF_DEFER },
 	{ "flag_pairs", flag_pairs, 0 },
 	{ "flag_triples", flag_triples, 0 },
 	{ "high_flags", high_flags, 0 },

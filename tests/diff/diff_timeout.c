@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Description: TIMEOUT, TIMEOUT_REMOVE and their updates. */
+#include <poll.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -491,7 +492,47 @@ static void found_by_cancel(struct diff *d)
 	close(p[1]);
 }
 
+/* Which CQE comes first: the remover's, or that of what it ends. */
+static void order_of_removal(struct diff *d)
+{
+	struct au_timespec ts = { .tv_sec = 100 };
+	struct ring r;
+	int p[2];
+
+	diff_pipe(d, p);
+	ring_open(d, &r, 16, 0);
+	ring_sqe(&r, IORING_OP_TIMEOUT, -1, &ts, 1, 0);
+	ring_submit(&r);
+	timeout_remove(&r, 1, 0, NULL);
+	ring_nop(&r);
+	ring_run(&r, 3, RING_ORDER);
+
+	ring_sqe(&r, IORING_OP_TIMEOUT, -1, &ts, 1, 0);
+	ring_submit(&r);
+	ring_sqe(&r, IORING_OP_ASYNC_CANCEL, -1, (void *)4, 0, 0);
+	ring_nop(&r);
+	ring_run(&r, 3, RING_ORDER);
+
+	ring_sqe(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events =
+		POLLIN;
+	ring_submit(&r);
+	ring_sqe(&r, IORING_OP_ASYNC_CANCEL, -1, (void *)7, 0, 0);
+	ring_nop(&r);
+	ring_run(&r, 3, RING_ORDER);
+
+	ring_sqe(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0)->poll32_events =
+		POLLIN;
+	ring_submit(&r);
+	ring_sqe(&r, IORING_OP_POLL_REMOVE, -1, (void *)10, 0, 0);
+	ring_nop(&r);
+	ring_run(&r, 3, RING_ORDER);
+	ring_close(&r);
+	close(p[0]);
+	close(p[1]);
+}
+
 static const struct diff_test tests[] = {
+	{ "order_of_removal", order_of_removal, DIFF_PLAIN | DIFF_DEFER },
 	{ "arguments", arguments, 0 },
 	{ "counted", counted, DIFF_SYNC },
 	{ "counted-others", counted_others, DIFF_SYNC },

@@ -6,9 +6,11 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -105,19 +107,60 @@ static void test_polls(struct ring *r)
 	}
 }
 
-static void test_tasks(void)
+/* A ring is not passed on; another file is, beside it or not. */
+static void test_rights(struct ring *r)
 {
+	struct iovec iov = { (char[]){ 'x' }, 1 };
+
+	union {
+		struct cmsghdr hdr;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} c = { .hdr = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &c,
+			    .msg_controllen = sizeof(c) };
+	int sp[2], fds[2] = { 0, r->fd };
+
+	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, sp) == 0);
+	memcpy(CMSG_DATA(&c.hdr), fds, sizeof(fds));
+	CHECK(sendmsg(sp[0], &m, 0) == -1 && errno == EINVAL);
+	CHECK(syscall(SYS_sendmsg, sp[0], &m, 0) == -1 && errno == EINVAL);
+	CHECK(sendmsg(sp[0], NULL, 0) == -1 && errno == EFAULT);
+	fds[1] = sp[1];
+	memcpy(CMSG_DATA(&c.hdr), fds, sizeof(fds));
+	CHECK(sendmsg(sp[0], &m, 0) == 1);
+	m.msg_controllen = 0;
+	CHECK(sendmsg(sp[0], &m, 0) == 1);
+	close(sp[0]);
+	close(sp[1]);
+}
+
+/* A fork's child, however it was made: the parent's ring is its as well. */
+static int test_forked(void *arg)
+{
+	ring_nop(arg);
+	return count(PASS_FORKS) == (unsigned long)under_preload();
+}
+
+static void test_tasks(struct ring *r)
+{
+	static char stack[65536] __attribute__((aligned(16)));
 	unsigned long closed = count(PASS_CLOSED);
 	int status, fd = dup(0);
 	pid_t pid;
 
 	pid = fork();
 	if (!pid)
-		_exit(count(PASS_FORKS) == (unsigned long)under_preload());
+		_exit(test_forked(r));
 	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1);
 	pid = (pid_t)syscall(SYS_fork);
 	if (!pid)
-		_exit(count(PASS_FORKS) == (unsigned long)under_preload());
+		_exit(test_forked(r));
+	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1);
+
+	pid = clone(test_forked, stack + sizeof(stack), SIGCHLD, r);
 	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1);
 
 	/* A vfork child closes its own table's descriptors, not ours. */
@@ -152,6 +195,7 @@ int main(void)
 	CHECK(thrd_create(&t, test_thrd, &r) == thrd_success);
 	CHECK(thrd_join(t, &ret) == thrd_success && ret == 42);
 	test_polls(&r);
+	test_rights(&r);
 	if (under_preload()) {
 		CHECK(count(PASS_SETUP) == 1);
 		CHECK(count(PASS_ENTER) == 102);
@@ -159,7 +203,8 @@ int main(void)
 		CHECK(count(PASS_MMAP) == 2);
 		test_closes();
 	}
-	test_tasks();
+	test_tasks(&r);
+	ring_nop(&r);
 	ring_free(&r);
 	return 0;
 }

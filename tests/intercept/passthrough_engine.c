@@ -189,6 +189,20 @@ void au_hooks_before_poll(void)
 	pass_note(PASS_POLLS);
 }
 
+/* The kernel sees to it itself. */
+bool au_hooks_msg_passes_ring(const struct msghdr *msg)
+{
+	return false;
+}
+
+void au_hooks_exec(const char *path)
+{
+}
+
+void au_hooks_fork_prepare(void)
+{
+}
+
 void au_hooks_fork_child(void)
 {
 	pass_note(PASS_FORKS);

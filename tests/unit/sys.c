@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/maps.h"
+#include "sys/robust.h"
 #include "sys/futex.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
@@ -304,11 +306,15 @@ static void test_identity_survives_dup_only(void **state)
 static void test_child_of_fork_lets_go(void **state)
 {
 	int fd = eventfd(0, 0), hidden = au_fd_dup_hidden(fd), status;
+	int kept = au_fd_dup_hidden(fd);
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);
 	if (!pid) {
+		au_fd_keep(kept);
 		au_fd_close_all_hidden();
+		CHILD_CHECK(au_fd_hidden(kept));
+		CHILD_CHECK(fcntl(kept, F_GETFD) >= 0);
 		CHILD_CHECK(!au_fd_hidden(hidden));
 		CHILD_CHECK(fcntl(hidden, F_GETFD) == -1);
 		CHILD_CHECK(fcntl(fd, F_GETFD) >= 0);
@@ -318,7 +324,103 @@ static void test_child_of_fork_lets_go(void **state)
 	assert_int_equal(status, 0);
 	assert_true(fcntl(hidden, F_GETFD) >= 0);
 	au_fd_close_hidden(hidden);
+	au_fd_close_hidden(kept);
 	close(fd);
+}
+
+static void test_a_file_is_found_among_numbers(void **state)
+{
+	struct au_fd_id id;
+	int p[2], q, hidden;
+
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(au_fd_identify(p[0], &id), 0);
+	q = fcntl(p[0], F_DUPFD, 500);
+	hidden = au_fd_dup_hidden(p[0]);
+	assert_true(hidden >= 0);
+	/* Both ends of a pipe are one file. */
+	close(p[0]);
+	close(p[1]);
+	assert_int_equal(au_fd_find(&id), q);
+	close(q);
+	assert_int_equal(au_fd_find(&id), -ENOENT);
+	au_fd_close_hidden(hidden);
+}
+
+static void test_memory_tells_whether_it_is_shared(void **state)
+{
+	struct au_mapping last = { 0 };
+	char *s = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(au_memory_shared((uintptr_t)s, 8192, &last));
+	assert_true(au_memory_shared((uintptr_t)s + 4096, 4096, &last));
+	assert_false(au_memory_shared((uintptr_t)p, 8192, &last));
+	assert_false(au_memory_shared(4096, 1, &last));
+	munmap(s, 8192);
+	munmap(p, 8192);
+}
+
+static void robust_child_dies_with(uint32_t *word)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		CHILD_CHECK(!au_robust_lock(word, getpid()));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_robust_lock_outlives_its_owner(void **state)
+{
+	uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status, p[2];
+	pid_t pid;
+
+	assert_false(au_robust_lock(word, getpid()));
+	au_robust_unlock(word, getpid());
+	assert_int_equal(*word, 0);
+
+	/* Died before anybody came for it. */
+	robust_child_dies_with(word);
+	assert_false(au_robust_trylock(word, getpid()));
+	assert_true(au_robust_lock(word, getpid()));
+	au_robust_unlock(word, getpid());
+	assert_false(au_robust_lock(word, getpid()));
+	au_robust_unlock(word, getpid());
+
+	robust_child_dies_with(word);
+	assert_true(au_robust_steal(word, getpid()));
+	au_robust_unlock(word, getpid());
+	assert_int_equal(*word, 0);
+
+	/* Dies while somebody waits for it, and before it is reaped. */
+	assert_int_equal(pipe(p), 0);
+	pid = fork();
+	if (!pid) {
+		CHILD_CHECK(!au_robust_lock(word, getpid()));
+		CHILD_CHECK(write(p[1], "", 1) == 1);
+		CHILD_CHECK(!au_robust_trylock(word, getppid()));
+		usleep(20000);
+		_exit(0);
+	}
+	assert_int_equal(read(p[0], &status, 1), 1);
+	assert_false(au_robust_steal(word, getpid()));
+	assert_true(au_robust_lock(word, getpid()));
+	au_robust_unlock(word, getpid());
+	assert_int_equal(*word, 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(p[0]);
+	close(p[1]);
+	munmap(word, 4096);
 }
 
 /* Clocks and waits. */
@@ -413,6 +515,9 @@ int main(void)
 		cmocka_unit_test(test_hidden_fds_are_high_known_and_cloexec),
 		cmocka_unit_test(test_identity_survives_dup_only),
 		cmocka_unit_test(test_child_of_fork_lets_go),
+		cmocka_unit_test(test_a_file_is_found_among_numbers),
+		cmocka_unit_test(test_memory_tells_whether_it_is_shared),
+		cmocka_unit_test(test_robust_lock_outlives_its_owner),
 		cmocka_unit_test(test_timespecs_and_sums_saturate),
 		cmocka_unit_test(test_clocks_go_forward),
 		cmocka_unit_test(test_errno_survives_a_failing_call),
