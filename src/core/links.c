@@ -16,10 +16,20 @@
 /* Ends a request that was never issued. */
 static void link_end(struct au_ring *ring, struct au_req *req, int res)
 {
+	bool skip = req->flags & AU_REQ_F_CQE_SKIP;
+
+	req->res = res;
+	/* Its memory is free at once: that is told, though not announced. */
+	if (req->flags & AU_REQ_F_NOTIF) {
+		if (!skip)
+			au_cqe_post(ring, req->user_data, res, 0);
+		au_req_clear(req, AU_REQ_F_CQE_SKIP);
+		req->res = (int32_t)req->extra[0];
+		req->cqe_flags = IORING_CQE_F_NOTIF;
+	}
 	au_req_clear(req, AU_REQ_F_LINKS | AU_REQ_F_ARM_LTIMEOUT |
 				  AU_REQ_F_LINK_TIMEOUT | AU_REQ_F_NOTIF);
 	req->link = NULL;
-	req->res = res;
 	au_req_complete(ring, req);
 }
 
