@@ -318,6 +318,8 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 		struct au_req *head = ring->link_head;
 
 		chain_set(ring, NULL);
+		/* The kernel leaves it to a worker. */
+		au_req_set(head, AU_REQ_F_ASYNC);
 		au_req_queue(ring, head);
 	}
 	if (au_unlikely(ring->submitting)) {

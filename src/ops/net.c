@@ -105,7 +105,7 @@ static au_cold int recv_prep_rare(struct au_req *req, struct au_sr *sr,
 	bool select = req->flags & AU_REQ_F_BUFFER_SELECT;
 
 	sr->want = sr->len;
-	sr->left = 0;
+	sr->left = sr->queued = 0;
 	if (sr->flags & IORING_RECV_MULTISHOT) {
 		if (!select || (sr->msg_flags & MSG_WAITALL))
 			return -EINVAL;
@@ -429,8 +429,12 @@ enum au_issue au_sr_issue(struct au_req *req)
 
 enum au_issue au_send(struct au_req *req, unsigned int issue_flags)
 {
+	const struct au_sr *sr = au_req_cmd(req, struct au_sr);
+
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
 		return au_send_select(req);
+	if (au_unlikely(sr->flags & IORING_RECVSEND_BUNDLE))
+		return au_send_bundle(req);
 	return au_sr_issue(req);
 }
 
@@ -552,6 +556,9 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 	struct au_accept *a = au_req_cmd(req, struct au_accept);
 	int r, turn = 0;
 
+	if ((req->flags & (AU_REQ_F_MULTISHOT | AU_REQ_F_ASYNC)) ==
+	    (AU_REQ_F_MULTISHOT | AU_REQ_F_ASYNC))
+		return au_multishot_async(req);
 	for (;;) {
 		uint32_t more = 0;
 
