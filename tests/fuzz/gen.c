@@ -5,6 +5,7 @@
  * a program is made of.
  */
 #include <string.h>
+#include "core/op.h"
 #include "gen.h"
 
 struct gen g;
@@ -241,22 +242,54 @@ static void spoil(struct fsqe *q)
 	}
 }
 
-/* May its CQE be skipped? Not where the CQEs are the point of it. */
-static bool may_skip(const struct fsqe *q)
+/* Is it done when the submit call returns, or waits for ever? */
+static bool is_quick(const struct fsqe *q)
 {
-	return !(q->flags & IOSQE_BUFFER_SELECT) &&
-	       q->op != IORING_OP_SEND_ZC && q->op != IORING_OP_SENDMSG_ZC;
+	bool obj = q->fd.kind == ARG_OBJ;
+	bool file = obj && q->fd.val <= OBJ_RDONLY;
+	bool eventfd = obj && (q->fd.val == OBJ_EVENTFD ||
+			       q->fd.val == OBJ_EVENTFD + 1);
+
+	/* Of files and eventfds a worker may have to see to it. */
+	return !(q->flags & (IOSQE_ASYNC | IOSQE_FIXED_FILE)) && !file &&
+	       !eventfd && q->op < IORING_OP_LAST &&
+	       !(au_ops[q->op].traits & AU_OP_BLOCKING);
+}
+
+/*
+ * CQEs may be skipped where nobody needs them to know that it is done, and
+ * where they are not the point of it. After a drain all things are late.
+ */
+static void skip_cqes(uint32_t first)
+{
+	struct step *s = g.step;
+
+	for (uint32_t i = first; i < s->n; i++) {
+		if (!is_quick(&s->sqes[i]) || g.drained)
+			return;
+	}
+	for (uint32_t i = first; i < s->n; i++) {
+		struct fsqe *q = &s->sqes[i];
+
+		if (!chance(8) || (q->flags & IOSQE_BUFFER_SELECT) ||
+		    q->op == IORING_OP_SEND_ZC || q->op == IORING_OP_SENDMSG_ZC)
+			continue;
+		q->flags |= IOSQE_CQE_SKIP_SUCCESS;
+		s->expect -= s->expect ? 1 : 0;
+	}
 }
 
 /*
  * A worker of the kernel that finds nothing to read has used up the buffer it
- * picked from a ring, and says nothing of it; a multishot does not come so far.
+ * picked from a ring, and says nothing of it. A multishot does not come so far,
+ * but has no link timeout then.
  */
-static bool loses_buffer(const struct fsqe *q)
+static bool worker_differs(const struct fsqe *q, bool timed)
 {
-	return (q->flags & IOSQE_BUFFER_SELECT) &&
-	       q->op != IORING_OP_READ_MULTISHOT &&
-	       !(q->ioprio & IORING_RECV_MULTISHOT);
+	if (!(q->flags & IOSQE_BUFFER_SELECT))
+		return timed && q->op == IORING_OP_ACCEPT;
+	return timed || (q->op != IORING_OP_READ_MULTISHOT &&
+			 !(q->ioprio & IORING_RECV_MULTISHOT));
 }
 
 static void chain_flags(uint32_t first)
@@ -278,13 +311,10 @@ static void chain_flags(uint32_t first)
 		 * that worker: it blocks there, no link timeout ends it, and a
 		 * cancel says EALREADY. See timeout_behind_async in known.tsv.
 		 */
-		if (chance(12) && (!g.waits || (i == last && !loses_buffer(q))))
+		if (chance(12) &&
+		    (!g.waits ||
+		     (i == last && !worker_differs(q, last + 1 < s->n))))
 			q->flags |= IOSQE_ASYNC;
-		/* After a drain things are late: it must show that it is done. */
-		if (chance(4) && may_skip(q) && !g.drained) {
-			q->flags |= IOSQE_CQE_SKIP_SUCCESS;
-			s->expect -= s->expect ? 1 : 0;
-		}
 		if (g.drains && chance(30))
 			q->flags |= IOSQE_IO_DRAIN;
 		if (!chance(4))
@@ -294,6 +324,7 @@ static void chain_flags(uint32_t first)
 		for (uint32_t j = first; j < s->n; j++)
 			chan_spoilt(&s->sqes[j]);
 	}
+	skip_cqes(first);
 }
 
 static const struct {
@@ -417,6 +448,21 @@ static void make_step(struct step *s, unsigned int i)
 		chain();
 }
 
+/* How many of the step's requests end in it. */
+static uint32_t count_own(const struct step *s)
+{
+	uint32_t n = s->n;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		n -= s->sqes[i].flags & IOSQE_CQE_SKIP_SUCCESS ? 1 : 0;
+	for (uint32_t i = 0; i < g.nr_parked; i++) {
+		for (uint32_t j = 0; j < s->n; j++)
+			n -= g.parked[i].ring == s->ring &&
+			     g.parked[i].ud == s->sqes[j].ud;
+	}
+	return n > s->n ? 0 : n;
+}
+
 void program_generate(struct program *p, uint64_t seed, unsigned int steps,
 		      const bool *ops)
 {
@@ -434,9 +480,9 @@ void program_generate(struct program *p, uint64_t seed, unsigned int steps,
 
 		begin_step(s);
 		make_step(s, i);
+		s->expect = s->expect > 1000 ? 0 : s->expect;
+		s->own = count_own(s);
 		if (s->kind == STEP_SUBMIT && !s->n)
 			p->n--;
-		else
-			s->expect = s->expect > 1000 ? 0 : s->expect;
 	}
 }

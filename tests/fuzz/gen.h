@@ -69,7 +69,7 @@ struct gen {
 	uint8_t nr_rings;
 	uint32_t fixed_chain; /* which chain uses registered memory */
 	uint8_t link; /* of the chain at hand */
-	bool waits; /* its last request does, or might */
+	bool waits; /* its last request does, or might, or is a bundle */
 	bool broken; /* its links are: what follows is cancelled */
 	/*
 	 * This step drains; or one has: then the kernel makes the next ones

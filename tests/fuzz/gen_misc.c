@@ -94,6 +94,7 @@ static void message_one(uint32_t to)
 		q->len = chance(5);
 		return;
 	}
+	g.step->expect++;
 	pass = chance(20);
 	q->len = rnd(1000);
 	q->opflags = pass ? IORING_MSG_RING_FLAGS_PASS : 0;

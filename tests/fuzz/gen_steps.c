@@ -7,7 +7,7 @@ static bool matches(const struct parked *k, const struct fsqe *q, int obj)
 {
 	bool by_fd = q->opflags & IORING_ASYNC_CANCEL_FD;
 
-	if (k->ring != g.step->ring)
+	if (k->ring != g.step->ring || (q->opflags & 0xc0))
 		return false;
 	if (q->opflags & IORING_ASYNC_CANCEL_ANY)
 		return true;
@@ -56,6 +56,8 @@ static void cancel_poll(const struct parked *k, uint32_t i)
 
 static void cancel_key(struct fsqe *q, const struct parked *k)
 {
+	static const uint8_t others[] = { 0, 3, 4, 6, 7 };
+
 	q->addr = arg(ARG_NUM, k->ud);
 	switch (rnd(6)) {
 	case 0:
@@ -75,7 +77,8 @@ static void cancel_key(struct fsqe *q, const struct parked *k)
 		q->opflags = IORING_ASYNC_CANCEL_ANY;
 		break;
 	default:
-		q->opflags = 1U << rnd(8);
+		/* Flags that change nothing here, or that are none. */
+		q->opflags = 1U << others[rnd(5)];
 		return;
 	}
 	q->addr = arg(ARG_NUM, 0);

@@ -80,7 +80,7 @@ void chain_eventfd(uint32_t n)
 		return;
 	}
 	while (n-- && room()) {
-		uint32_t len = chance(80) ? 8 : rnd(8);
+		uint32_t len = chance(80) ? 8 : 1 + rnd(7);
 
 		/* Little-endian bytes of the pattern: large, but not -1. */
 		eventfd_add(obj, (FIXED_PAGE + 7) * PAGE, len);
@@ -127,12 +127,15 @@ void chain_epoll(uint32_t n)
 	}
 }
 
-#define FUTEX_U32     2U
-#define FUTEX_PRIVATE 128U
+/*
+ * Not private ones: the kernel gives a process a table of its own for those
+ * when it becomes one of several threads, as by a worker, and loses who waits.
+ */
+#define FUTEX_U32 2U
 
 static void futex_words(struct fsqe *q, uint32_t i)
 {
-	q->fd = arg(ARG_NUM, FUTEX_U32 | (chance(70) ? FUTEX_PRIVATE : 0));
+	q->fd = arg(ARG_NUM, FUTEX_U32);
 	q->addr = chance(4) ? arg(ARG_NUM, 8) : arg(ARG_FUTEX, i);
 	q->addr3 = arg(ARG_NUM, 0xffffffff);
 }
@@ -149,8 +152,6 @@ static void futex_wait(uint32_t i, bool vector)
 	} else {
 		q = add(IORING_OP_FUTEX_WAIT);
 		futex_words(q, i);
-		/* One that is shared or not must be woken as such. */
-		q->fd = arg(ARG_NUM, FUTEX_U32 | FUTEX_PRIVATE);
 		q->off = arg(ARG_NUM, waits ? FUTEX_VALUE : 1);
 		/* Which bits it is woken for; 0 is an error. */
 		if (chance(10))
@@ -189,7 +190,6 @@ void chain_futex(uint32_t n)
 	if (g.futex_waits[i] || !may_wait() || chance(20)) {
 		q = add(IORING_OP_FUTEX_WAKE);
 		futex_words(q, i);
-		q->fd = arg(ARG_NUM, FUTEX_U32 | FUTEX_PRIVATE);
 		q->off = arg(ARG_NUM, rnd(3));
 		for (uint32_t k = g.nr_parked; q->off.val && k-- > 0;) {
 			if (g.parked[k].obj == futex_obj(i))

@@ -76,6 +76,7 @@ void program_print(const struct program *p, FILE *f)
 			break;
 		}
 		print_num(f, "expect", s->expect);
+		print_num(f, "own", s->own);
 		print_num(f, "hold", s->hold);
 		fputc('\n', f);
 		for (uint32_t j = 0; j < s->n; j++)
@@ -150,6 +151,8 @@ static bool parse_step_word(struct step *s, const char *key, const char *v)
 		s->addr = parse_arg(v);
 	else if (!strcmp(key, "expect"))
 		s->expect = n;
+	else if (!strcmp(key, "own"))
+		s->own = n;
 	else if (!strcmp(key, "hold"))
 		s->hold = n;
 	else

@@ -115,6 +115,7 @@ struct step {
 	uint32_t hold; /* what comes is left in the CQ for a while */
 	/* How many CQEs to wait for: a hint, a wrong one costs time only. */
 	uint32_t expect;
+	uint32_t own; /* requests of this step to wait for: a hint, too */
 	uint32_t n;
 	struct fsqe sqes[MAX_SQES];
 };

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ static struct {
 	const struct backend *b;
 	struct outcome *out;
 	uint32_t held; /* CQEs left where they are, about */
+	uint32_t own; /* requests of this step that ended */
 	struct ring rings[MAX_RINGS];
 	struct line lines[512];
 	uint32_t nr_lines;
@@ -187,6 +189,10 @@ static void reap_one(uint8_t ring, const struct io_uring_cqe *c, bool wide)
 			    .flags = c->flags,
 			    .seq = w.nr_lines++ };
 	forget_numbers(q, &l->res);
+	if (q >= w.p->steps[w.step].sqes &&
+	    q < w.p->steps[w.step].sqes + MAX_SQES &&
+	    !(c->flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))
+		w.own++;
 	if (wide) {
 		l->extra[0] = c->big_cqe[0];
 		l->extra[1] = c->big_cqe[1];
@@ -298,6 +304,18 @@ static bool has_timer(const struct step *s)
 	return false;
 }
 
+/* Threads may not yet have parked what is to wait, and nothing tells. */
+static void await_threads(const struct step *s)
+{
+	bool threads = w.rings[s->ring].made &&
+		       (w.rings[s->ring].flags & IORING_SETUP_SQPOLL);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		threads |= s->sqes[i].flags & IOSQE_ASYNC;
+	if (threads && w.own < s->n)
+		usleep(10000);
+}
+
 /*
  * Until the step brought what it should. The kernel sets the measure: what it
  * has not done after a silence it is not going to do.
@@ -305,31 +323,29 @@ static bool has_timer(const struct step *s)
 static void settle(const struct step *s, const struct outcome *known)
 {
 	uint32_t want = known ? known->got[w.step] : s->expect + w.held;
-	uint32_t got;
-	bool threads = w.rings[s->ring].made &&
-		       (w.rings[s->ring].flags & IORING_SETUP_SQPOLL);
+	uint32_t own = known ? 0 : s->own, got;
+	int silent = 0, enough;
+	bool timer = !known && has_timer(s);
 
 	if (s->hold) {
 		/* What overflows the CQ stays where it is, too. */
 		w.held += s->expect;
 		return;
 	}
-	w.held = 0;
+	w.held = w.own = 0;
 	got = reap();
-	for (int silent = 0; got < want || silent < 1;) {
-		bool waits = got < want || (!known && has_timer(s));
+	do {
+		bool waits = got < want || w.own < own || timer;
 		uint32_t n = turn(s->ring, waits ? (known ? 100 : 12) : 0);
 
 		got += n;
 		silent = n ? 0 : silent + 1;
-		if (silent >= (known ? 4 : 3))
-			break;
-	}
-	for (uint32_t i = 0; i < s->n; i++)
-		threads |= s->sqes[i].flags & IOSQE_ASYNC;
-	/* Threads may not yet have parked what is to wait. */
-	if (threads)
-		usleep(3000);
+		/* A request of this very step is most likely on its way. */
+		enough = known ? 4 : w.own < own ? 6 : 3;
+		if (got >= want && w.own >= own)
+			enough = 1;
+	} while (silent < enough);
+	await_threads(s);
 	w.out->got[w.step] = got;
 	close_opened();
 }
@@ -379,6 +395,19 @@ static void fill_sqe(const struct fsqe *q, struct io_uring_sqe *e, size_t size)
 	e->pad2[0] = q->pad2;
 }
 
+/* Its thread takes them in its own time; the next step is to find room. */
+static void await_sqpoll(const struct ring *r)
+{
+	for (int i = 0; i < 10000; i++) {
+		if (__atomic_load_n(r->sq_head, __ATOMIC_ACQUIRE) ==
+		    *r->sq_tail)
+			return;
+		(void)w.b->enter((unsigned int)r->fd, 0, 0,
+				 IORING_ENTER_SQ_WAKEUP, NULL, 0);
+		sched_yield();
+	}
+}
+
 static void submit(const struct step *s)
 {
 	struct ring *r = &w.rings[s->ring];
@@ -418,6 +447,8 @@ static void submit(const struct step *s)
 			break;
 		n -= (uint32_t)did < n ? (uint32_t)did : n;
 	}
+	if (r->flags & IORING_SETUP_SQPOLL)
+		await_sqpoll(r);
 	/* Nor are they submitted later, when nobody reckons with them. */
 	if (n)
 		__atomic_store_n(r->sq_tail, *r->sq_head, __ATOMIC_RELEASE);

@@ -239,7 +239,7 @@ static uint64_t futexes(uint64_t mask)
 		v[n++] = (struct futex_waitv){
 			.val = FUTEX_VALUE,
 			.uaddr = ptr(arena + WORD_PAGE * PAGE + 4 * i),
-			.flags = FUTEX_32 | FUTEX_PRIVATE_FLAG,
+			.flags = FUTEX_32,
 		};
 	}
 	return ptr(keep(v, sizeof(v)));
