@@ -55,7 +55,7 @@ static au_cold int nop_flags(struct au_req *req, const struct au_nop *nop)
 			return -EBADF;
 	}
 	/* The file is looked for first, and without it nothing else. */
-	if ((nop->flags & IORING_NOP_FIXED_BUFFER) && r != -EBADF &&
+	if ((nop->flags & IORING_NOP_FIXED_BUFFER) &&
 	    !au_rsrc_lookup(&req->ring->buffers, req->buf_index))
 		r = -EFAULT;
 	return r;
