@@ -321,6 +321,9 @@ static enum au_issue recv_shot(struct au_req *req, struct au_sr *sr,
 	*moved += (uint64_t)res;
 	if (last || !au_req_post_more(req->ring, req, (int)res, flags))
 		return recv_end(req, res, flags);
+	/* The length of its vector bounds the first message only. */
+	if (msg)
+		sr->want = 0;
 	return AU_QUEUED;
 }
 
