@@ -211,7 +211,9 @@ static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 		r = au_cancel_req(ring, req);
 		if (!all)
 			return r;
-		nr += !kind || !(kinds & kind);
+		/* What runs is told, and not counted. */
+		if (r != -EALREADY || kind)
+			nr += !kind || !(kinds & kind);
 		kinds |= kind;
 	}
 	return all ? nr : r;
