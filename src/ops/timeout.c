@@ -261,6 +261,7 @@ AU_OP_DEFINE_STRAIGHT(timeout_remove)
 
 int au_link_timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
+	const struct au_timeout *t = au_req_cmd(req, struct au_timeout);
 	struct au_ring *ring = req->ring;
 	int r = timeout_prep(req, sqe, true);
 
@@ -272,6 +273,11 @@ int au_link_timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	au_req_set(ring->link_tail,
 		   AU_REQ_F_ARM_LTIMEOUT | AU_REQ_F_COMPLETE_SLOW);
+	/* Until it is armed: 0 if it would be due at once. */
+	req->deadline_ns = t->period_ns;
+	if ((t->flags & IORING_TIMEOUT_ABS) &&
+	    t->period_ns <= au_timers_now(ring, t->clock))
+		req->deadline_ns = 0;
 	return 0;
 }
 

@@ -284,21 +284,25 @@ static void skip_cqes(uint32_t first)
  * picked from a ring, and says nothing of it. A multishot does not come so far,
  * but has no link timeout then.
  */
-static bool worker_differs(const struct fsqe *q, bool timed)
+static bool worker_differs(const struct fsqe *q, const struct fsqe *timeout)
 {
+	/* The worker and the clock race. */
+	if (timeout && !timeout->addr.val)
+		return true;
 	if (!(q->flags & IOSQE_BUFFER_SELECT))
-		return timed && q->op == IORING_OP_ACCEPT;
-	return timed || (q->op != IORING_OP_READ_MULTISHOT &&
-			 !(q->ioprio & IORING_RECV_MULTISHOT));
+		return timeout && q->op == IORING_OP_ACCEPT;
+	return timeout || (q->op != IORING_OP_READ_MULTISHOT &&
+			   !(q->ioprio & IORING_RECV_MULTISHOT));
 }
 
 static void chain_flags(uint32_t first)
 {
 	struct step *s = g.step;
+	const struct fsqe *timeout = NULL;
 	uint32_t last = s->n - 1;
 
 	if (s->n > first && s->sqes[last].op == IORING_OP_LINK_TIMEOUT)
-		last--;
+		timeout = &s->sqes[last--];
 	for (uint32_t i = first; i < s->n; i++) {
 		struct fsqe *q = &s->sqes[i];
 
@@ -312,8 +316,7 @@ static void chain_flags(uint32_t first)
 		 * cancel says EALREADY. See timeout_behind_async in known.tsv.
 		 */
 		if (chance(12) &&
-		    (!g.waits ||
-		     (i == last && !worker_differs(q, last + 1 < s->n))))
+		    (!g.waits || (i == last && !worker_differs(q, timeout))))
 			q->flags |= IOSQE_ASYNC;
 		if (g.drains && chance(30))
 			q->flags |= IOSQE_IO_DRAIN;

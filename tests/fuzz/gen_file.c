@@ -124,6 +124,18 @@ static bool take_file(int obj)
 		take(obj == OBJ_RDONLY ? OBJ_FILE + 3 : OBJ_RDONLY));
 }
 
+/* It is disarmed. One of no time at all depends on the page cache. */
+static void useless_timeout(void)
+{
+	struct fsqe *q;
+
+	if (!room() || !chance(8))
+		return;
+	q = add(IORING_OP_LINK_TIMEOUT);
+	q->addr = arg(ARG_TIME, FOREVER_NS);
+	q->len = 1;
+}
+
 void chain_file(uint32_t n)
 {
 	int obj = OBJ_FILE + (int)rnd(5);
@@ -132,6 +144,7 @@ void chain_file(uint32_t n)
 		return;
 	while (n-- && room())
 		file_one(obj);
+	useless_timeout();
 }
 
 static void path_one(void)
@@ -212,6 +225,7 @@ void chain_path(uint32_t n)
 		return;
 	while (n-- && room())
 		path_one();
+	useless_timeout();
 }
 
 void chain_xattr(uint32_t n)
