@@ -201,6 +201,20 @@ static bool op_receives(const struct au_req *req)
 	       req->opcode == IORING_OP_RECVMSG;
 }
 
+/* The header's own faults, in order: lengths, the name to send to, the vector. */
+static int msg_check_header(struct au_req *req, const struct msghdr *hdr,
+			    struct sockaddr_storage *name)
+{
+	uint32_t len = au_min_u32(hdr->msg_namelen, sizeof(*name));
+
+	if ((int)hdr->msg_namelen < 0)
+		return req->flags & AU_REQ_F_MULTISHOT ? -EOVERFLOW : -EINVAL;
+	if (!op_receives(req) && hdr->msg_name &&
+	    au_copy_from_user(name, (uintptr_t)hdr->msg_name, len))
+		return -EFAULT;
+	return hdr->msg_iovlen > IOV_MAX ? -EMSGSIZE : 0;
+}
+
 /* Header, vector and, to send, the address and control data. */
 int au_msg_stabilise(struct au_req *req)
 {
@@ -208,16 +222,16 @@ int au_msg_stabilise(struct au_req *req)
 	bool receives = op_receives(req), too_long;
 	size_t control;
 	struct au_net_msg *m;
+	struct sockaddr_storage name;
 	struct msghdr hdr;
 	struct iovec *iov;
 	int err;
 
 	if (au_copy_from_user(&hdr, sr->addr, sizeof(hdr)))
 		return -EFAULT;
-	if (hdr.msg_iovlen > IOV_MAX)
-		return -EMSGSIZE;
-	if ((int)hdr.msg_namelen < 0)
-		return req->flags & AU_REQ_F_MULTISHOT ? -EOVERFLOW : -EINVAL;
+	err = msg_check_header(req, &hdr, &name);
+	if (err < 0)
+		return err;
 	if ((req->flags & AU_REQ_F_BUFFER_SELECT) && hdr.msg_iovlen > 1)
 		return -EINVAL;
 	control = receives ? 0 : hdr.msg_controllen;
@@ -249,9 +263,7 @@ int au_msg_stabilise(struct au_req *req)
 	if (!receives && hdr.msg_name) {
 		m->hdr.msg_namelen =
 			au_min_u32(hdr.msg_namelen, sizeof(m->name));
-		if (au_copy_from_user(&m->name, (uintptr_t)hdr.msg_name,
-				      m->hdr.msg_namelen))
-			return -EFAULT;
+		memcpy(&m->name, &name, m->hdr.msg_namelen);
 		m->hdr.msg_name = &m->name;
 	}
 	if (control) {

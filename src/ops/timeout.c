@@ -208,7 +208,8 @@ int au_timeout_remove_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (req->flags & (AU_REQ_F_FIXED_FILE | AU_REQ_F_BUFFER_SELECT))
 		return -EINVAL;
 	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->len) ||
-	    AU_READ_ONCE(sqe->splice_fd_in))
+	    AU_READ_ONCE(sqe->splice_fd_in) || AU_READ_ONCE(sqe->addr3) ||
+	    AU_READ_ONCE(sqe->pad2[0]))
 		return -EINVAL;
 	tr->user_data = AU_READ_ONCE(sqe->addr);
 	tr->flags = AU_READ_ONCE(sqe->timeout_flags);
