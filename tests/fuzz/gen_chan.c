@@ -138,9 +138,10 @@ static uint32_t send_select(struct fsqe *q, int group)
 	q->len = chance(50) ? 0 : rnd(600);
 	/*
 	 * A bundle is several messages, so nobody looks on while it goes. And a
-	 * worker of the kernel does none: it must not come to one.
+	 * worker of the kernel does none: it must not come to one, as it may
+	 * for some time after a drain.
 	 */
-	if (chance(40) && (g.nr_sqes == 1 || !(g.drains || g.drained))) {
+	if (chance(40) && !g.drains && !g.drained) {
 		q->ioprio |= IORING_RECVSEND_BUNDLE;
 		g.waits |= g.nr_sqes > 1;
 	}
