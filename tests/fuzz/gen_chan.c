@@ -368,13 +368,15 @@ static void chan_poll_multi(int c)
 
 static void link_timeout(void)
 {
+	const struct parked *k = &g.parked[g.nr_parked - 1];
 	struct fsqe *q;
 
 	if (!room())
 		return;
 	/* The one before waits; this ends it, and its place in the model. */
 	q = add(IORING_OP_LINK_TIMEOUT);
-	q->addr = arg(ARG_TIME, chance(90) ? 2000000 : 0);
+	/* One of no time at all falls between the turns of a multishot. */
+	q->addr = arg(ARG_TIME, k->multi || chance(90) ? 2000000 : 0);
 	q->len = 1;
 	if (chance(5))
 		q->off = arg(ARG_NUM, 1);
