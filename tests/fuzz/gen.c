@@ -252,7 +252,8 @@ static bool is_quick(const struct fsqe *q)
 
 	/* Of files and eventfds a worker may have to see to it. */
 	return !(q->flags & (IOSQE_ASYNC | IOSQE_FIXED_FILE)) && !file &&
-	       !eventfd && q->op < IORING_OP_LAST &&
+	       !eventfd && q->op != IORING_OP_TIMEOUT &&
+	       q->op < IORING_OP_LAST &&
 	       !(au_ops[q->op].traits & AU_OP_BLOCKING);
 }
 
