@@ -188,11 +188,19 @@ bool au_cancel_running(struct au_ring *ring, const struct au_cancel *c)
 	return false;
 }
 
+/* These the kernel ends all at once, each kind counting as one. */
+static uint32_t cancel_kind(const struct au_req *req)
+{
+	if (!(au_ops[req->opcode].traits & AU_OP_CANCEL_COUNTS))
+		return 0;
+	return req->opcode == IORING_OP_WAITID ? 1 : 2;
+}
+
 static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 {
 	bool all = c->flags &
 		   (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
-	uint32_t bucket = 0, end;
+	uint32_t bucket = 0, end, kinds = 0, kind;
 	int nr = 0, r = -ENOENT;
 
 	if (!ring->pending.bits)
@@ -209,10 +217,14 @@ static int cancel_pass(struct au_ring *ring, const struct au_cancel *c)
 			bucket++;
 			continue;
 		}
+		kind = cancel_kind(req);
 		r = au_cancel_req(ring, req);
 		if (!all)
 			return r;
-		nr++;
+		/* What runs is told, and not counted. */
+		if (r != -EALREADY || kind)
+			nr += !kind || !(kinds & kind);
+		kinds |= kind;
 	}
 	return all ? nr : r;
 }

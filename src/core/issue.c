@@ -80,6 +80,13 @@ void au_req_parked(struct au_ring *ring, struct au_req *req)
 		au_links_arm_timeout(ring, req);
 }
 
+/* A file system's work: it ends by itself, and nothing ends it before. */
+static bool work_is_brief(const struct au_op *op)
+{
+	return (op->traits & (AU_OP_BLOCKING | AU_OP_UNBOUND)) ==
+	       AU_OP_BLOCKING;
+}
+
 static void req_punt(struct au_ring *ring, struct au_req *req,
 		     enum au_work_kind kind)
 {
@@ -87,7 +94,8 @@ static void req_punt(struct au_ring *ring, struct au_req *req,
 
 	if (r >= 0) {
 		/* Before it is handed over: its flags are the worker's then. */
-		au_req_parked(ring, req);
+		if (!work_is_brief(&au_ops[req->opcode]))
+			au_req_parked(ring, req);
 		r = au_workers_queue(ring, req, kind);
 	} else {
 		ring->prep_failed = true;

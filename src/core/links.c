@@ -5,21 +5,34 @@
  *
  * A LINK_TIMEOUT stands right behind the request it guards and is armed when
  * that request has to wait; if the request ends first it is disarmed. Either
- * way it leaves the chain, and the chain goes on behind it.
+ * way it leaves the chain, and the chain goes on behind it. It does not cut
+ * short what a worker does with a file: in the kernel it starts behind that.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include "core/cancel.h"
 #include "core/complete.h"
 #include "core/issue.h"
 #include "core/op.h"
+#include "sys/syscall.h"
 
 /* Ends a request that was never issued. */
 static void link_end(struct au_ring *ring, struct au_req *req, int res)
 {
+	bool skip = req->flags & AU_REQ_F_CQE_SKIP;
+
+	req->res = res;
+	/* Its memory is free at once: that is told, though not announced. */
+	if (req->flags & AU_REQ_F_NOTIF) {
+		if (!skip)
+			au_cqe_post(ring, req->user_data, res, 0);
+		au_req_clear(req, AU_REQ_F_CQE_SKIP);
+		req->res = (int32_t)req->extra[0];
+		req->cqe_flags = IORING_CQE_F_NOTIF;
+	}
 	au_req_clear(req, AU_REQ_F_LINKS | AU_REQ_F_ARM_LTIMEOUT |
 				  AU_REQ_F_LINK_TIMEOUT | AU_REQ_F_NOTIF);
 	req->link = NULL;
-	req->res = res;
 	au_req_complete(ring, req);
 }
 
@@ -58,14 +71,37 @@ static struct au_req *links_take_timeout(struct au_req *req)
 	return t;
 }
 
+/* What fails before it is begun does not start the clock of its timeout. */
+static void links_not_begun(struct au_req *req)
+{
+	if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT)
+		req->link->deadline_ns = AU_NSEC_FOREVER;
+}
+
+/*
+ * A timeout that was not armed. One due at once has found nothing to end, if
+ * its clock was started: which it is not where there is no file.
+ */
+static void links_end_late(struct au_ring *ring, const struct au_req *req,
+			   struct au_req *t)
+{
+	bool due = !t->deadline_ns;
+
+	if (due && req->res == -EBADF &&
+	    (au_ops[req->opcode].traits & AU_OP_NEEDS_FILE))
+		due = au_syscall(SYS_fcntl, req->fd, F_GETFD) >= 0;
+	link_end(ring, t, due ? -ENOENT : -ECANCELED);
+}
+
 struct au_req *au_links_next(struct au_ring *ring, struct au_req *req)
 {
 	struct au_req *next;
 
 	if (req->flags & AU_REQ_F_ARM_LTIMEOUT) {
 		au_req_clear(req, AU_REQ_F_ARM_LTIMEOUT);
-		if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT)
-			link_end(ring, links_take_timeout(req), -ECANCELED);
+		if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT) {
+			links_end_late(ring, req, links_take_timeout(req));
+		}
 	} else if (req->flags & AU_REQ_F_LINK_TIMEOUT) {
 		au_req_clear(req, AU_REQ_F_LINK_TIMEOUT);
 		if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT) {
@@ -136,6 +172,7 @@ void au_req_queue(struct au_ring *ring, struct au_req *req)
 		au_req_set_res(req, -ECANCELED);
 	if (au_unlikely(req->flags & AU_REQ_F_FAIL)) {
 		/* Not one of the chain runs, hard links or not. */
+		links_not_begun(req);
 		au_req_switch(req, AU_REQ_F_HARDLINK, AU_REQ_F_LINK);
 		au_req_complete(ring, req);
 		return;

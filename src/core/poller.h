@@ -68,6 +68,9 @@ int au_poller_arm(struct au_ring *ring, struct au_req *req, int fd,
 		  uint32_t mask) au_must_check;
 void au_poller_cancel(struct au_ring *ring, struct au_req *req);
 
+/* Does epoll take the file? */
+bool au_poller_takes(struct au_ring *ring, int fd);
+
 /*
  * A parked request has more to do but has had its turn: it is issued again,
  * after the others, though its file raises no new edge.

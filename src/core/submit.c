@@ -56,8 +56,9 @@ static void drain_begin(struct au_ring *ring)
 {
 	ring->special |= AU_SPECIAL_DRAIN;
 	if (ring->link_head) {
-		au_req_set(ring->link_head,
-			   AU_REQ_F_IO_DRAIN | AU_REQ_F_DEFERRED);
+		au_req_set(ring->link_head, AU_REQ_F_IO_DRAIN |
+						    AU_REQ_F_DEFERRED |
+						    AU_REQ_F_ASYNC);
 		ring->special |= AU_SPECIAL_DRAIN_NEXT;
 	}
 }
@@ -96,7 +97,8 @@ static void init_drain(struct au_ring *ring, struct au_req *req)
 		ring->special |= AU_SPECIAL_DRAIN;
 		au_req_set(req, AU_REQ_F_IO_DRAIN);
 	}
-	au_req_set(req, AU_REQ_F_DEFERRED);
+	/* What had to wait is the kernel's workers' to begin. */
+	au_req_set(req, AU_REQ_F_DEFERRED | AU_REQ_F_ASYNC);
 }
 
 /* All that an SQE may be refused for before its op looks at it, in order. */
@@ -236,6 +238,10 @@ static au_noinline enum submitted submit_special(struct au_ring *ring,
 	au_run_flush(ring);
 	if (ring->link_head || (req->flags & AU_REQ_F_LINKS))
 		return submit_chained(ring, req);
+	/* It is to wait for others: what it points to is read now. */
+	r = au_req_stabilise(req);
+	if (r < 0)
+		return submit_failed(ring, req, r);
 	au_req_queue(ring, req);
 	return SUBMIT_TAKEN;
 }
@@ -328,6 +334,8 @@ int au_submit_sqes(struct au_ring *ring, uint32_t nr)
 		struct au_req *head = ring->link_head;
 
 		chain_set(ring, NULL);
+		/* The kernel leaves it to a worker. */
+		au_req_set(head, AU_REQ_F_ASYNC);
 		au_req_queue(ring, head);
 	}
 	if (au_unlikely(ring->submitting)) {

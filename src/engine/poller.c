@@ -176,6 +176,21 @@ int au_poller_arm(struct au_ring *ring, struct au_req *req, int fd,
 	return r;
 }
 
+bool au_poller_takes(struct au_ring *ring, int fd)
+{
+	struct au_poller *p = &ring->poller;
+	struct epoll_event ev = { .events = 0, .data.u64 = POLLER_WAKE };
+	long r;
+
+	if (au_poller_open(ring) < 0)
+		return true;
+	r = au_syscall(SYS_epoll_ctl, p->epfd, EPOLL_CTL_ADD, fd, &ev);
+	if (r >= 0)
+		(void)au_syscall(SYS_epoll_ctl, p->epfd, EPOLL_CTL_DEL, fd,
+				 &ev);
+	return r != -EPERM;
+}
+
 static void watch_free(struct au_poller *p, struct au_watch *w, bool hidden)
 {
 	au_list_del(&w->orphan);

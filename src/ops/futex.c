@@ -222,7 +222,11 @@ static enum au_issue futex_wait_worker(struct au_req *req)
 		r = futex_wait_plain(arm);
 	else if (r == -EINTR && au_load_acquire(&arm->changed))
 		r = -EAGAIN;
-	au_req_set_res(req, (int)r);
+	/* To be cancelled is no failure here: the chain goes on. */
+	if (r == -EINTR)
+		req->res = (int)r;
+	else
+		au_req_set_res(req, (int)r);
 	return AU_DONE;
 }
 

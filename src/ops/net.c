@@ -105,7 +105,7 @@ static au_cold int recv_prep_rare(struct au_req *req, struct au_sr *sr,
 	bool select = req->flags & AU_REQ_F_BUFFER_SELECT;
 
 	sr->want = sr->len;
-	sr->left = 0;
+	sr->left = sr->queued = 0;
 	if (sr->flags & IORING_RECV_MULTISHOT) {
 		if (!select || (sr->msg_flags & MSG_WAITALL))
 			return -EINVAL;
@@ -201,6 +201,20 @@ static bool op_receives(const struct au_req *req)
 	       req->opcode == IORING_OP_RECVMSG;
 }
 
+/* The header's own faults, in order: lengths, the name to send to, the vector. */
+static int msg_check_header(struct au_req *req, const struct msghdr *hdr,
+			    struct sockaddr_storage *name)
+{
+	uint32_t len = au_min_u32(hdr->msg_namelen, sizeof(*name));
+
+	if ((int)hdr->msg_namelen < 0)
+		return req->flags & AU_REQ_F_MULTISHOT ? -EOVERFLOW : -EINVAL;
+	if (!op_receives(req) && hdr->msg_name &&
+	    au_copy_from_user(name, (uintptr_t)hdr->msg_name, len))
+		return -EFAULT;
+	return hdr->msg_iovlen > IOV_MAX ? -EMSGSIZE : 0;
+}
+
 /* Header, vector and, to send, the address and control data. */
 int au_msg_stabilise(struct au_req *req)
 {
@@ -208,16 +222,16 @@ int au_msg_stabilise(struct au_req *req)
 	bool receives = op_receives(req), too_long;
 	size_t control;
 	struct au_net_msg *m;
+	struct sockaddr_storage name;
 	struct msghdr hdr;
 	struct iovec *iov;
 	int err;
 
 	if (au_copy_from_user(&hdr, sr->addr, sizeof(hdr)))
 		return -EFAULT;
-	if (hdr.msg_iovlen > IOV_MAX)
-		return -EMSGSIZE;
-	if ((int)hdr.msg_namelen < 0)
-		return req->flags & AU_REQ_F_MULTISHOT ? -EOVERFLOW : -EINVAL;
+	err = msg_check_header(req, &hdr, &name);
+	if (err < 0)
+		return err;
 	if ((req->flags & AU_REQ_F_BUFFER_SELECT) && hdr.msg_iovlen > 1)
 		return -EINVAL;
 	control = receives ? 0 : hdr.msg_controllen;
@@ -249,9 +263,7 @@ int au_msg_stabilise(struct au_req *req)
 	if (!receives && hdr.msg_name) {
 		m->hdr.msg_namelen =
 			au_min_u32(hdr.msg_namelen, sizeof(m->name));
-		if (au_copy_from_user(&m->name, (uintptr_t)hdr.msg_name,
-				      m->hdr.msg_namelen))
-			return -EFAULT;
+		memcpy(&m->name, &name, m->hdr.msg_namelen);
 		m->hdr.msg_name = &m->name;
 	}
 	if (control) {
@@ -429,8 +441,12 @@ enum au_issue au_sr_issue(struct au_req *req)
 
 enum au_issue au_send(struct au_req *req, unsigned int issue_flags)
 {
+	const struct au_sr *sr = au_req_cmd(req, struct au_sr);
+
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
 		return au_send_select(req);
+	if (au_unlikely(sr->flags & IORING_RECVSEND_BUNDLE))
+		return au_send_bundle(req);
 	return au_sr_issue(req);
 }
 
@@ -552,6 +568,9 @@ enum au_issue au_accept(struct au_req *req, unsigned int issue_flags)
 	struct au_accept *a = au_req_cmd(req, struct au_accept);
 	int r, turn = 0;
 
+	if ((req->flags & (AU_REQ_F_MULTISHOT | AU_REQ_F_ASYNC)) ==
+	    (AU_REQ_F_MULTISHOT | AU_REQ_F_ASYNC))
+		return au_multishot_async(req);
 	for (;;) {
 		uint32_t more = 0;
 

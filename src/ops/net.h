@@ -24,9 +24,12 @@ struct au_sr {
 			uint32_t left; /* until a multishot's limit */
 		};
 	};
+
+	uint32_t queued; /* bytes that waited after the last receive; 0? */
 };
 
 enum {
+	AU_SR_WAITED = 1 << 11, /* it did not go at the first try */
 	AU_SR_LIMIT = 1 << 12, /* `left` counts */
 	AU_SR_MSG =
 		1 << 13, /* SEND, RECV: addr is a copied message after all */
@@ -61,5 +64,8 @@ void au_msg_give_back(struct au_req *req, const struct au_net_msg *m);
 /* netbuf.c: with IOSQE_BUFFER_SELECT. */
 enum au_issue au_recv_select(struct au_req *req);
 enum au_issue au_send_select(struct au_req *req);
+
+/* netbuf.c: IORING_RECVSEND_BUNDLE without it. */
+enum au_issue au_send_bundle(struct au_req *req);
 
 #endif

@@ -33,15 +33,39 @@ struct net_bufs {
 	struct iovec iov[AU_KBUF_BUNDLE_MAX];
 };
 
-/* No buffer: but what is not a socket is told of first. */
-static int bufs_missing(struct au_req *req, int err)
+/*
+ * No buffer: but what is not a socket is told of first. That there is no such
+ * group only sends and bundles say.
+ */
+static int bufs_missing(struct au_req *req, const struct au_sr *sr, int err)
 {
 	int type;
 	socklen_t len = sizeof(type);
 	int r = (int)au_syscall(SYS_getsockopt, req->fd, SOL_SOCKET, SO_TYPE,
 				&type, &len);
 
-	return r < 0 ? r : err;
+	if (r < 0)
+		return r;
+	if (err == -ENOENT && req->opcode != IORING_OP_SEND &&
+	    !(sr->flags & IORING_RECVSEND_BUNDLE))
+		return -ENOBUFS;
+	return err;
+}
+
+static uint32_t min_not_zero(uint32_t a, uint32_t b)
+{
+	return a && b ? au_min_u32(a, b) : a | b;
+}
+
+static int bufs_pick_bundle(struct au_req *req, uint32_t want,
+			    struct net_bufs *b)
+{
+	b->nr = au_kbuf_pick_bundle(&req->ring->kbufs, req->buf_index, want,
+				    &b->sel, b->iov, AU_KBUF_BUNDLE_MAX);
+	b->total = 0;
+	for (int i = 0; i < b->nr; i++)
+		b->total += b->iov[i].iov_len;
+	return b->nr;
 }
 
 static int bufs_pick(struct au_req *req, const struct au_sr *sr,
@@ -51,9 +75,10 @@ static int bufs_pick(struct au_req *req, const struct au_sr *sr,
 	uint32_t want = sr->want;
 	int r;
 
-	/* The limit ends a multishot; only bundles are cut to it. */
-	if ((sr->flags & AU_SR_LIMIT) && (sr->flags & IORING_RECVSEND_BUNDLE))
-		want = want ? au_min_u32(want, sr->left) : sr->left;
+	/* From a list a send takes a buffer whole. */
+	if (req->opcode == IORING_OP_SEND &&
+	    !au_kbuf_is_ring(k, req->buf_index))
+		want = 0;
 	if (!(sr->flags & IORING_RECVSEND_BUNDLE)) {
 		r = au_kbuf_pick(k, req->buf_index, want, &b->sel);
 		b->iov[0].iov_base = au_ptr(b->sel.addr);
@@ -62,13 +87,13 @@ static int bufs_pick(struct au_req *req, const struct au_sr *sr,
 		b->total = b->sel.len;
 		return r;
 	}
-	r = au_kbuf_pick_bundle(k, req->buf_index, want, &b->sel, b->iov,
-				AU_KBUF_BUNDLE_MAX);
-	b->nr = r;
-	b->total = 0;
-	for (int i = 0; i < r; i++)
-		b->total += b->iov[i].iov_len;
-	return r;
+	if (req->opcode == IORING_OP_RECV) {
+		/* The limit ends a multishot; only bundles are cut to it. */
+		if (sr->flags & AU_SR_LIMIT)
+			want = min_not_zero(want, sr->left);
+		want = min_not_zero(want, sr->queued);
+	}
+	return bufs_pick_bundle(req, want, b);
 }
 
 static uint32_t bufs_take(const struct au_sr *sr, struct net_bufs *b,
@@ -107,9 +132,11 @@ static uint32_t recv_nonempty(struct au_req *req, struct au_sr *sr)
 {
 	int left = 0;
 
+	sr->queued = 0;
 	if (!sr_is_stream(req, sr) ||
 	    au_syscall(SYS_ioctl, req->fd, FIONREAD, &left) < 0 || left <= 0)
 		return 0;
+	sr->queued = (uint32_t)left;
 	return IORING_CQE_F_SOCK_NONEMPTY;
 }
 
@@ -129,6 +156,37 @@ static long recv_call(struct au_req *req, const struct au_sr *sr,
 		return au_syscall(SYS_recvfrom, req->fd, b->iov[0].iov_base,
 				  b->iov[0].iov_len, flags, NULL, NULL);
 	return au_syscall(SYS_recvmsg, req->fd, &h, flags);
+}
+
+/*
+ * Takes the buffers that `*res` bytes are in. A bundle that was filled up, with
+ * more to come and buffers left, goes on, once; its CQE names the first buffer.
+ */
+static uint32_t recv_take(struct au_req *req, struct au_sr *sr,
+			  struct net_bufs *b, long *res)
+{
+	bool multishot = req->flags & AU_REQ_F_MULTISHOT;
+	uint32_t more = 0, flags;
+	long got;
+
+	if ((uint64_t)*res >= b->total)
+		more = recv_nonempty(req, sr);
+	else
+		sr->queued = 0;
+	flags = bufs_take(sr, b, (uint64_t)*res);
+	if (!(sr->flags & IORING_RECVSEND_BUNDLE) || sr->queued <= 1 ||
+	    b->sel.cut || b->sel.all ||
+	    (multishot && sr->want && *res >= sr->want))
+		return flags | more;
+	if (bufs_pick_bundle(req, sr->queued, b) < 0)
+		return flags | more;
+	got = recv_call(req, sr, b);
+	if (got <= 0)
+		return flags | more;
+	(void)bufs_take(sr, b, (uint64_t)got);
+	*res += got;
+	more = (uint64_t)got >= b->total ? recv_nonempty(req, sr) : 0;
+	return flags | more;
 }
 
 /* Is the range within one page that was just written to? */
@@ -208,11 +266,11 @@ static enum au_issue recv_end(struct au_req *req, long res, uint32_t flags)
 static enum au_issue recv_once(struct au_req *req, struct au_sr *sr)
 {
 	struct net_bufs b;
-	uint32_t flags = 0;
+	uint32_t flags;
 	long res = bufs_pick(req, sr, &b);
 
 	if (res < 0)
-		return recv_end(req, bufs_missing(req, (int)res), 0);
+		return recv_end(req, bufs_missing(req, sr, (int)res), 0);
 	res = recv_call(req, sr, &b);
 	if (res == -EAGAIN)
 		return AU_RETRY;
@@ -222,9 +280,7 @@ static enum au_issue recv_once(struct au_req *req, struct au_sr *sr)
 	    b.nr == 1 && !(req->flags & AU_REQ_F_NOWAIT) &&
 	    sr_is_stream(req, sr))
 		return recv_go_on(req, sr, &b, res);
-	if ((uint64_t)res >= b.total)
-		flags = recv_nonempty(req, sr);
-	flags |= bufs_take(sr, &b, (uint64_t)res);
+	flags = recv_take(req, sr, &b, &res);
 	if (req->opcode == IORING_OP_RECVMSG)
 		au_msg_give_back(req, req->async_data);
 	return recv_end(req, req->res < 0 ? req->res : res, flags);
@@ -236,14 +292,16 @@ static enum au_issue recv_shot(struct au_req *req, struct au_sr *sr,
 {
 	bool msg = req->opcode == IORING_OP_RECVMSG, last = false;
 	struct net_bufs b;
-	uint32_t flags = 0;
+	uint32_t flags;
 	long res = bufs_pick(req, sr, &b);
 
 	if (res < 0)
-		return recv_end(req, bufs_missing(req, (int)res), 0);
+		return recv_end(req, bufs_missing(req, sr, (int)res), 0);
 	res = msg ? recvmsg_multishot(req, sr, &b) : recv_call(req, sr, &b);
-	if (res == -EAGAIN)
+	if (res == -EAGAIN) {
+		sr->queued = 0;
 		return AU_RETRY;
+	}
 	if (res <= 0)
 		return recv_end(req, res, 0);
 	if (msg) {
@@ -252,19 +310,20 @@ static enum au_issue recv_shot(struct au_req *req, struct au_sr *sr,
 		/* The end of a stream is a message without a payload. */
 		last = !AU_READ_ONCE(out->payloadlen);
 	}
-	if ((uint64_t)res >= b.total)
-		flags = recv_nonempty(req, sr);
+	flags = recv_take(req, sr, &b, &res);
 	if (sr->flags & AU_SR_LIMIT) {
 		sr->left -= au_min_u32(sr->left, (uint32_t)res);
 		last |= !sr->left;
 	}
-	flags |= bufs_take(sr, &b, (uint64_t)res);
 	/* Another bundle could only say that there are no buffers. */
 	if (sr->flags & IORING_RECVSEND_BUNDLE)
-		last |= au_kbuf_empty(b.sel.group);
+		last |= b.sel.all;
 	*moved += (uint64_t)res;
 	if (last || !au_req_post_more(req->ring, req, (int)res, flags))
 		return recv_end(req, res, flags);
+	/* The length of its vector bounds the first message only. */
+	if (msg)
+		sr->want = 0;
 	return AU_QUEUED;
 }
 
@@ -282,6 +341,9 @@ enum au_issue au_recv_select(struct au_req *req)
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
 	uint64_t moved = 0;
 
+	if ((req->flags & (AU_REQ_F_MULTISHOT | AU_REQ_F_ASYNC)) ==
+	    (AU_REQ_F_MULTISHOT | AU_REQ_F_ASYNC))
+		return au_multishot_async(req);
 	if (sr_poll_first(req, sr, POLLIN))
 		return AU_RETRY;
 	if (!(req->flags & AU_REQ_F_MULTISHOT))
@@ -343,6 +405,41 @@ static enum au_issue send_go_on(struct au_req *req, struct au_sr *sr,
 	return au_sr_issue(req);
 }
 
+/*
+ * A bundle counts as a multishot, of which the kernel's workers run none: it
+ * waits for the socket, and as it hardly ever has to, ends as cancelled.
+ */
+static enum au_issue send_bundle_async(struct au_req *req)
+{
+	int r = -EBADFD;
+
+	au_req_clear(req, AU_REQ_F_ASYNC);
+	if (au_file_is_pollable(req))
+		r = au_poll_now(req->fd, POLLOUT);
+	if (r == 0)
+		return AU_RETRY;
+	au_req_set_res(req, r < 0 ? r : -ECANCELED);
+	return AU_DONE;
+}
+
+/* Without buffers to select: what was asked for, and then nothing at all. */
+enum au_issue au_send_bundle(struct au_req *req)
+{
+	struct au_sr *sr = au_req_cmd(req, struct au_sr);
+	enum au_issue out;
+
+	if (au_unlikely(req->flags & AU_REQ_F_ASYNC))
+		return send_bundle_async(req);
+	out = au_sr_issue(req);
+	if (out != AU_DONE)
+		sr->flags |= AU_SR_WAITED;
+	if (out != AU_DONE || req->res <= 0 || (sr->flags & AU_SR_WAITED) ||
+	    !au_req_post_more(req->ring, req, req->res, 0))
+		return out;
+	sr->len = sr->done = 0;
+	return au_sr_issue(req);
+}
+
 enum au_issue au_send_select(struct au_req *req)
 {
 	struct au_sr *sr = au_req_cmd(req, struct au_sr);
@@ -350,24 +447,35 @@ enum au_issue au_send_select(struct au_req *req)
 	uint32_t flags;
 	long res;
 
+	if ((sr->flags & IORING_RECVSEND_BUNDLE) &&
+	    au_unlikely(req->flags & AU_REQ_F_ASYNC))
+		return send_bundle_async(req);
 	if (sr_poll_first(req, sr, POLLOUT))
 		return AU_RETRY;
 	for (;;) {
 		res = bufs_pick(req, sr, &b);
 		if (res < 0)
-			return recv_end(req, bufs_missing(req, (int)res), 0);
+			return recv_end(req, bufs_missing(req, sr, (int)res),
+					0);
 		res = send_call(req, sr, &b);
-		if (res == -EAGAIN)
+		if (res == -EAGAIN) {
+			sr->flags |= AU_SR_WAITED;
 			return AU_RETRY;
-		if (res < 0)
+		}
+		/* There buffers are not so much as looked for. */
+		if (res == -ENOTSOCK || res == -EBADF)
 			return recv_end(req, res, 0);
-		if ((uint64_t)res < b.total && (sr->msg_flags & MSG_WAITALL) &&
+		if (res >= 0 && (uint64_t)res < b.total &&
+		    (sr->msg_flags & MSG_WAITALL) &&
 		    !(req->flags & AU_REQ_F_NOWAIT))
 			return send_go_on(req, sr, &b, res);
-		flags = bufs_take(sr, &b, (uint64_t)res);
-		if (!(sr->flags & IORING_RECVSEND_BUNDLE) ||
-		    au_kbuf_empty(b.sel.group) || res == 0 ||
+		/* What was to be sent is used up, sent or not. */
+		flags = bufs_take(sr, &b, b.total);
+		if (res <= 0 || !(sr->flags & IORING_RECVSEND_BUNDLE) ||
+		    (sr->flags & AU_SR_WAITED) || b.sel.all ||
 		    !au_req_post_more(req->ring, req, (int)res, flags))
 			return recv_end(req, res, flags);
+		/* The next bundle is of all there is. */
+		sr->want = 0;
 	}
 }

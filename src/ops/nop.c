@@ -32,11 +32,8 @@ int au_nop_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		if (!(req->ring->setup_flags &
 		      (IORING_SETUP_CQE32 | IORING_SETUP_CQE_MIXED)))
 			return -EINVAL;
-		if (req->ring->setup_flags & IORING_SETUP_CQE_MIXED)
-			req->cqe_flags = IORING_CQE_F_32;
 		req->extra[0] = AU_READ_ONCE(sqe->off);
 		req->extra[1] = AU_READ_ONCE(sqe->addr);
-		au_req_set(req, AU_REQ_F_CQE32 | AU_REQ_F_COMPLETE_SLOW);
 	}
 	return 0;
 }
@@ -44,6 +41,13 @@ int au_nop_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 static au_cold int nop_flags(struct au_req *req, const struct au_nop *nop)
 {
 	int r = nop->result;
+
+	/* One that never comes so far has a CQE like any other. */
+	if (nop->flags & IORING_NOP_CQE32) {
+		if (req->ring->setup_flags & IORING_SETUP_CQE_MIXED)
+			req->cqe_flags = IORING_CQE_F_32;
+		au_req_set(req, AU_REQ_F_CQE32 | AU_REQ_F_COMPLETE_SLOW);
+	}
 
 	if (nop->flags & IORING_NOP_FILE) {
 		bool fixed = nop->flags & IORING_NOP_FIXED_FILE;
@@ -55,7 +59,7 @@ static au_cold int nop_flags(struct au_req *req, const struct au_nop *nop)
 			return -EBADF;
 	}
 	/* The file is looked for first, and without it nothing else. */
-	if ((nop->flags & IORING_NOP_FIXED_BUFFER) && r != -EBADF &&
+	if ((nop->flags & IORING_NOP_FIXED_BUFFER) &&
 	    !au_rsrc_lookup(&req->ring->buffers, req->buf_index))
 		r = -EFAULT;
 	return r;

@@ -32,6 +32,7 @@ struct au_open {
 static int open_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
 	struct au_open *o = au_req_cmd(req, struct au_open);
+	int r;
 
 	if (AU_READ_ONCE(sqe->buf_index))
 		return -EINVAL;
@@ -42,9 +43,10 @@ static int open_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		o->how.flags |= O_LARGEFILE;
 	o->dfd = req->fd;
 	o->file_index = AU_READ_ONCE(sqe->file_index);
-	if (o->file_index && (o->how.flags & O_CLOEXEC))
-		return -EINVAL;
-	return au_paths_prep(req, AU_READ_ONCE(sqe->addr), 0, NULL, 0);
+	r = au_paths_prep(req, AU_READ_ONCE(sqe->addr), 0, NULL, 0);
+	if (r < 0)
+		return r;
+	return o->file_index && (o->how.flags & O_CLOEXEC) ? -EINVAL : 0;
 }
 
 int au_openat_prep(struct au_req *req, const struct io_uring_sqe *sqe)

@@ -175,4 +175,13 @@ void *au_async_data_alloc(struct au_req *req, size_t size);
 struct iovec *au_iovec_copy(struct au_req *req, uint64_t user, uint32_t nr,
 			    size_t head, int *err);
 
+/* Does the file say when it is ready, or is it always? A few system calls. */
+bool au_file_is_pollable(struct au_req *req);
+
+/*
+ * The beginning of a multishot request with IOSQE_ASYNC: the kernel's workers
+ * run none, so it waits for its file before anything is tried.
+ */
+enum au_issue au_multishot_async(struct au_req *req);
+
 #endif

@@ -60,6 +60,7 @@ enum {
 	RW_FIXED = 1 << 2,
 	RW_REGULAR = 1 << 3, /* asked on until the end of the file */
 	RW_POLLABLE = 1 << 4, /* READ_MULTISHOT: the file was looked at */
+	RW_HELD = 1 << 5, /* a selected buffer was taken for good */
 };
 
 struct au_rw {
@@ -614,6 +615,14 @@ static void rw_use_buffer(struct au_rw *rw, const struct au_kbuf_sel *sel)
 	rw->done = 0;
 }
 
+/* A group that is not there has no buffers. */
+static int rw_pick(struct au_req *req, uint32_t want, struct au_kbuf_sel *sel)
+{
+	int r = au_kbuf_pick(&req->ring->kbufs, req->buf_index, want, sel);
+
+	return r == -ENOENT ? -ENOBUFS : r;
+}
+
 /*
  * In a worker the lock is not held while the read goes on: the buffer is taken
  * before, and what was not needed is given back.
@@ -626,7 +635,7 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	int r;
 
 	au_ring_lock(ring);
-	r = au_kbuf_pick(&ring->kbufs, req->buf_index, rw->want, &sel);
+	r = rw_pick(req, rw->want, &sel);
 	if (r >= 0) {
 		/* The group may be gone when the read comes back. */
 		is_ring = sel.group->is_ring;
@@ -651,23 +660,33 @@ static enum au_issue rw_select_worker(struct au_req *req, struct au_rw *rw)
 	return AU_DONE;
 }
 
-/* IOSQE_BUFFER_SELECT: into the next buffer of the group. */
+/*
+ * IOSQE_BUFFER_SELECT: into the next buffer of the group. A read that has to
+ * wait keeps the buffer it picked if that is a list's, whatever becomes of it;
+ * a ring's it leaves where it is.
+ */
 static au_cold enum au_issue rw_select(struct au_req *req,
 				       unsigned int issue_flags)
 {
 	struct au_rw *rw = au_req_cmd(req, struct au_rw);
-	struct au_kbufs *k = &req->ring->kbufs;
 	struct au_kbuf_sel sel;
 	enum au_issue out;
 	int r;
 
+	if (rw->kind & RW_HELD)
+		return rw_try(req, issue_flags);
 	if (issue_flags & AU_ISSUE_WORKER)
 		return rw_select_worker(req, rw);
-	r = au_kbuf_pick(k, req->buf_index, rw->want, &sel);
+	r = rw_pick(req, rw->want, &sel);
 	if (r < 0)
 		return rw_bad_args(req, rw, r);
 	rw_use_buffer(rw, &sel);
 	out = rw_try(req, issue_flags);
+	if (out != AU_DONE && !sel.group->is_ring) {
+		req->cqe_flags = au_kbuf_take(&sel, 0);
+		rw->kind |= RW_HELD;
+		return out;
+	}
 	/*
 	 * A worker will pick anew and read from the start; where that cannot
 	 * be, because the file's position has moved, the rest is left.
@@ -687,15 +706,6 @@ enum au_issue au_read(struct au_req *req, unsigned int issue_flags)
 	if (au_unlikely(req->flags & AU_REQ_F_BUFFER_SELECT))
 		return rw_select(req, issue_flags);
 	return rw_try(req, issue_flags);
-}
-
-static bool file_is_pollable(int fd)
-{
-	struct stat st;
-
-	return au_syscall(SYS_fstat, fd, &st) < 0 ||
-	       !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ||
-		 S_ISBLK(st.st_mode));
 }
 
 /* One read: its result, or -EAGAIN. */
@@ -719,14 +729,16 @@ enum au_issue au_read_multishot(struct au_req *req, unsigned int issue_flags)
 	struct au_ring *ring = req->ring;
 
 	if (!(rw->kind & RW_POLLABLE)) {
-		if (!file_is_pollable(req->fd))
+		if (!au_file_is_pollable(req))
 			return rw_done(req, rw, -EBADFD);
 		rw->kind |= RW_POLLABLE;
+		if (au_unlikely(req->flags & AU_REQ_F_ASYNC))
+			return au_multishot_async(req);
 	}
 	for (int turn = 0; turn < RW_MULTISHOT_TURN; turn++) {
 		struct au_kbuf_sel sel;
 		uint32_t flags;
-		long res = au_kbuf_pick(&ring->kbufs, req->buf_index, 0, &sel);
+		long res = rw_pick(req, 0, &sel);
 
 		if (res < 0)
 			return rw_bad_args(req, rw, res);

@@ -120,8 +120,7 @@ const struct au_op au_ops[AU_OPCODES] = {
 	[IORING_OP_REMOVE_BUFFERS] = { au_remove_buffers_prep,
 		au_remove_buffers, AU_OP_IOPOLL },
 	[IORING_OP_READ_MULTISHOT] = { au_read_multishot_prep,
-		au_read_multishot, FILE | AU_OP_IOPRIO | AU_OP_POLLIN |
-		AU_OP_BUFFER_SELECT },
+		au_read_multishot, FILE | AU_OP_POLLIN | AU_OP_BUFFER_SELECT },
 	[IORING_OP_MSG_RING] = { au_msg_ring_prep, au_msg_ring,
 		FILE | AU_OP_IOPOLL },
 	[IORING_OP_EPOLL_WAIT] = { au_epoll_wait_op_prep,

@@ -228,7 +228,8 @@ int au_timeout_remove_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 	if (req->flags & (AU_REQ_F_FIXED_FILE | AU_REQ_F_BUFFER_SELECT))
 		return -EINVAL;
 	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->len) ||
-	    AU_READ_ONCE(sqe->splice_fd_in))
+	    AU_READ_ONCE(sqe->splice_fd_in) || AU_READ_ONCE(sqe->addr3) ||
+	    AU_READ_ONCE(sqe->pad2[0]))
 		return -EINVAL;
 	tr->user_data = AU_READ_ONCE(sqe->addr);
 	tr->flags = AU_READ_ONCE(sqe->timeout_flags);
@@ -281,6 +282,7 @@ AU_OP_DEFINE_STRAIGHT(timeout_remove)
 
 int au_link_timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 {
+	const struct au_timeout *t = au_req_cmd(req, struct au_timeout);
 	struct au_ring *ring = req->ring;
 	int r = timeout_prep(req, sqe, true);
 
@@ -292,6 +294,11 @@ int au_link_timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 		return -EINVAL;
 	au_req_set(ring->link_tail,
 		   AU_REQ_F_ARM_LTIMEOUT | AU_REQ_F_COMPLETE_SLOW);
+	/* Until it is armed: 0 if it would be due at once. */
+	req->deadline_ns = t->period_ns;
+	if ((t->flags & IORING_TIMEOUT_ABS) &&
+	    t->period_ns <= au_timers_now(ring, t->clock))
+		req->deadline_ns = 0;
 	return 0;
 }
 

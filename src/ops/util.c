@@ -2,10 +2,16 @@
 /* What several families need: copies that a request keeps until it ends. */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include "core/poller.h"
 #include "ops/ops.h"
+#include "sys/poll.h"
+#include "sys/syscall.h"
 #include "sys/uaccess.h"
 
 void *au_async_data_alloc(struct au_req *req, size_t size)
@@ -87,4 +93,34 @@ struct iovec *au_iovec_copy(struct au_req *req, uint64_t user, uint32_t nr,
 	if (*err >= 0)
 		*err = iovec_check((struct iovec *)(void *)(data + head), nr);
 	return *err < 0 ? NULL : (struct iovec *)(void *)(data + head);
+}
+
+bool au_file_is_pollable(struct au_req *req)
+{
+	struct stat st;
+
+	if (au_syscall(SYS_fstat, req->fd, &st) < 0)
+		return true;
+	if (S_ISCHR(st.st_mode))
+		return au_poller_takes(req->ring, req->fd);
+	return !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ||
+		 S_ISBLK(st.st_mode));
+}
+
+enum au_issue au_multishot_async(struct au_req *req)
+{
+	int r = -EBADFD;
+
+	au_req_clear(req, AU_REQ_F_ASYNC);
+	if (au_file_is_pollable(req))
+		r = au_poller_arm(req->ring, req, req->fd,
+				  EPOLLIN | EPOLLRDHUP);
+	if (r < 0) {
+		au_req_set_res(req, r);
+		return AU_DONE;
+	}
+	/* A registration that was there says nothing of what is ready. */
+	if (r == 0 && au_poll_now(req->fd, POLLIN | POLLRDHUP) != 0)
+		au_poller_again(req->ring, req);
+	return AU_QUEUED;
 }

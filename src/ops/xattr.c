@@ -12,7 +12,7 @@
 #include "sys/uaccess.h"
 
 struct au_xattr {
-	const char *name, *path; /* in async_data, before a copied value */
+	const char *name, *path; /* in async_data, with a copied value */
 	uint64_t value; /* the application's, or the copy */
 	uint32_t size, flags;
 };
@@ -31,7 +31,7 @@ static int xattr_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 		      bool by_path, bool set)
 {
 	struct au_xattr *x = au_req_cmd(req, struct au_xattr);
-	char name[XATTR_NAME_MAX + 1], path[PATH_MAX];
+	char name[XATTR_NAME_MAX + 1];
 	long name_len, path_len = 0;
 	size_t copy = 0;
 	char *data;
@@ -50,26 +50,27 @@ static int xattr_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 		return -E2BIG;
 	if (set)
 		copy = x->size;
-	if (by_path) {
-		path_len = au_strncpy_from_user(path, AU_READ_ONCE(sqe->addr3),
-						sizeof(path));
-		if (path_len <= 0)
-			return path_len ? (int)path_len : -ENOENT;
-	}
-	data = au_async_data_alloc(req,
-				   (size_t)(name_len + path_len) + 2 + copy);
+	data = au_async_data_alloc(req, (size_t)name_len + 1 + copy +
+						(by_path ? PATH_MAX : 1));
 	if (!data)
 		return -ENOMEM;
 	x->name = memcpy(data, name, (size_t)name_len + 1);
 	data += name_len + 1;
-	path[path_len] = 0;
-	x->path = memcpy(data, path, (size_t)path_len + 1);
-	data += path_len + 1;
+	/* The value is looked at before the path. */
 	if (set) {
 		if (au_copy_from_user(data, x->value, copy))
 			return -EFAULT;
 		x->value = (uintptr_t)data;
+		data += copy;
 	}
+	x->path = data;
+	if (by_path) {
+		path_len = au_strncpy_from_user(data, AU_READ_ONCE(sqe->addr3),
+						PATH_MAX);
+		if (path_len <= 0)
+			return path_len ? (int)path_len : -ENOENT;
+	}
+	data[path_len] = 0;
 	return 0;
 }
 

@@ -124,18 +124,13 @@ static uint16_t ring_ready(const struct au_kbuf_group *g)
 	return (uint16_t)(au_load_acquire(&g->ring->tail) - g->head);
 }
 
-bool au_kbuf_empty(const struct au_kbuf_group *g)
-{
-	return g->is_ring ? !ring_ready(g) : !g->nr;
-}
-
 int au_kbuf_pick(struct au_kbufs *k, uint16_t bgid, uint32_t want,
 		 struct au_kbuf_sel *sel)
 {
 	struct au_kbuf_group *g = au_kbuf_find(k, bgid);
 
 	if (au_unlikely(!g))
-		return -ENOBUFS;
+		return -ENOENT;
 	if (g->is_ring) {
 		struct io_uring_buf *b = ring_entry(g, g->head);
 
@@ -261,10 +256,11 @@ int au_kbuf_pick_bundle(struct au_kbufs *k, uint16_t bgid, uint64_t want,
 	if (!want)
 		want = INT32_MAX;
 	sel->last_whole = sel->whole;
+	sel->cut = g->is_ring && !g->incremental && sel->whole > want;
 	iov[nr++] = (struct iovec){ .iov_base = au_ptr(sel->addr),
 				    .iov_len = au_min_u64(sel->whole, want) };
 	want -= iov[0].iov_len;
-	/* A list's buffers are not neighbours: no bundle is made of them. */
+	/* A list's buffers are not neighbours: one is the bundle. */
 	ready = g->is_ring ? ring_ready(g) : 1;
 	for (; nr < max && nr < ready && want; nr++) {
 		struct io_uring_buf *b =
@@ -272,13 +268,16 @@ int au_kbuf_pick_bundle(struct au_kbufs *k, uint16_t bgid, uint64_t want,
 		uint32_t whole = AU_READ_ONCE(b->len);
 
 		/* Only an incremental buffer is used in part. */
-		if (whole > want && !g->incremental)
+		if (whole > want && !g->incremental) {
+			sel->cut = true;
 			break;
+		}
 		sel->last_whole = whole;
 		iov[nr].iov_base = au_ptr(AU_READ_ONCE(b->addr));
 		iov[nr].iov_len = au_min_u64(sel->last_whole, want);
 		want -= iov[nr].iov_len;
 	}
+	sel->all = g->is_ring ? nr == ready && want : g->nr == 1;
 	return nr;
 }
 

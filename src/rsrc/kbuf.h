@@ -51,6 +51,8 @@ struct au_kbuf_sel {
 	uint32_t whole; /* the buffer's own length */
 	uint32_t last_whole; /* of a bundle's last one */
 	uint16_t bid, head;
+	/* Of a bundle: one was cut short; more were wanted than there are. */
+	bool cut, all;
 };
 
 static inline struct au_kbuf_group *au_kbuf_find(const struct au_kbufs *k,
@@ -59,6 +61,13 @@ static inline struct au_kbuf_group *au_kbuf_find(const struct au_kbufs *k,
 	struct au_kbuf_group *const *block = k->blocks[bgid >> 8];
 
 	return block ? block[bgid & 255] : NULL;
+}
+
+static inline bool au_kbuf_is_ring(const struct au_kbufs *k, uint16_t bgid)
+{
+	const struct au_kbuf_group *g = au_kbuf_find(k, bgid);
+
+	return g && g->is_ring;
 }
 
 /* A new, empty group in place of an empty one; NULL: no memory. */
@@ -77,13 +86,10 @@ uint32_t au_kbuf_remove(struct au_kbuf_group *g, uint32_t nr);
 
 /*
  * Looks at the group's next buffer, of which at most `want` bytes (0: all) are
- * to be used. 0, or -ENOBUFS.
+ * to be used. 0, -ENOBUFS, or -ENOENT: there is no such group.
  */
 int au_kbuf_pick(struct au_kbufs *k, uint16_t bgid, uint32_t want,
 		 struct au_kbuf_sel *sel) au_must_check;
-
-/* Is the group without a buffer now? */
-bool au_kbuf_empty(const struct au_kbuf_group *g);
 
 /* Takes it, `used` bytes of it: IORING_CQE_F_BUFFER, _BUF_MORE, the id. */
 uint32_t au_kbuf_take(struct au_kbuf_sel *sel, uint32_t used);
@@ -98,7 +104,7 @@ uint32_t au_kbuf_give_back(struct au_kbufs *k, uint16_t bgid,
 
 /*
  * A bundle: as many buffers as `want` bytes need (0: all there are), at most
- * `max`. `sel` describes the first. The number of vectors, or -ENOBUFS.
+ * `max`. `sel` describes the first. The number of vectors, or as above.
  */
 int au_kbuf_pick_bundle(struct au_kbufs *k, uint16_t bgid, uint64_t want,
 			struct au_kbuf_sel *sel, struct iovec *iov,

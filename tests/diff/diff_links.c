@@ -191,6 +191,30 @@ static void link_timeout_fires(struct diff *d)
 	close(p[1]);
 }
 
+/*
+ * Behind an asynchronous request the kernel's worker goes on with the chain:
+ * it blocks, and starts the clock of a timeout when that is over. Ours is kept.
+ */
+static void timeout_behind_async(struct diff *d)
+{
+	struct au_timespec ts = { .tv_nsec = 5000000 };
+	struct ring r;
+	char buf[8];
+	int p[2];
+
+	diff_pipe(d, p);
+	ring_open(d, &r, 8, 0);
+	ring_nop(&r)->flags = IOSQE_IO_LINK | IOSQE_ASYNC;
+	ring_sqe(&r, IORING_OP_READ, p[0], buf, 8, 0)->flags = IOSQE_IO_LINK;
+	ring_sqe(&r, IORING_OP_LINK_TIMEOUT, -1, &ts, 1, 0);
+	ring_submit(&r);
+	(void)ring_timed_wait(&r, 3, (unsigned int)(200 * d->scale));
+	diff_say(d, "CQEs %u", ring_ready(&r));
+	ring_close_quiet(&r);
+	close(p[0]);
+	close(p[1]);
+}
+
 static void link_timeout_not_needed(struct diff *d)
 {
 	struct au_timespec ts = { .tv_sec = 10 };
@@ -686,6 +710,7 @@ static const struct diff_test tests[] = {
 	{ "chain_ends_with_submit", chain_ends_with_submit, DIFF_ALL },
 	{ "timeout_breaks_chain", timeout_breaks_chain, DIFF_ALL },
 	{ "link_timeout_fires", link_timeout_fires, DIFF_ALL },
+	{ "timeout_behind_async", timeout_behind_async, DIFF_PLAIN },
 	{ "link_timeout_not_needed", link_timeout_not_needed, DIFF_ALL },
 	{ "link_timeout_misplaced", link_timeout_misplaced, DIFF_SYNC },
 	{ "drain_orders", drain_orders, DIFF_ALL },

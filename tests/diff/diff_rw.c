@@ -788,6 +788,29 @@ static void adjacent(struct diff *d)
 	close(fd);
 }
 
+/* Two wait for one pipe: whose is what comes? */
+static void two_readers(struct diff *d)
+{
+	struct io_uring_cqe cqe;
+	struct ring r;
+	char buf[2];
+	int p[2];
+
+	diff_pipe(d, p);
+	ring_open(d, &r, 8, 0);
+	for (int i = 0; i < 2; i++) {
+		ring_sqe(&r, IORING_OP_READ, p[0], &buf[i], 1, 0)->user_data =
+			(uint64_t)i + 1;
+		ring_submit(&r);
+	}
+	diff_must(d, write(p[1], "x", 1), "write");
+	(void)ring_one(&r, &cqe);
+	diff_say(d, "reader %u", (unsigned int)cqe.user_data);
+	ring_close_quiet(&r);
+	close(p[0]);
+	close(p[1]);
+}
+
 static const struct diff_test tests[] = {
 	{ "read_matrix", read_matrix, DIFF_PLAIN | DIFF_DEFER },
 	{ "write_matrix", write_matrix, DIFF_PLAIN | DIFF_DEFER },
@@ -808,6 +831,7 @@ static const struct diff_test tests[] = {
 	{ "direct_many", direct_many, DIFF_ALL },
 	{ "many_writes", many_writes, DIFF_ALL },
 	{ "adjacent", adjacent, DIFF_SYNC },
+	{ "two_readers", two_readers, DIFF_PLAIN },
 };
 
 DIFF_MAIN(tests)

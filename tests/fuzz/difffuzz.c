@@ -20,9 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 #include "anyuring.h"
+#include "core/op.h"
 #include "program.h"
 
-enum { SKIP = 77, RUN_SECONDS = 10 };
+enum {
+	SKIP = 77,
+	RUN_SECONDS = 10
+};
 
 static struct outcome *kernel_out, *mine_out, *again_out;
 static char top[] = "/tmp/difffuzz-XXXXXX";
@@ -100,59 +104,6 @@ static int compare(const struct program *p)
 	return 1;
 }
 
-/* Drops SQEs, steps and words while the difference stays. */
-static bool still(struct program *try, struct program *best)
-{
-	if (compare(try) != 1)
-		return false;
-	*best = *try;
-	return true;
-}
-
-static void shrink(struct program *best)
-{
-	static const uint8_t simple = IOSQE_ASYNC | IOSQE_CQE_SKIP_SUCCESS;
-	static struct program try;
-	time_t end = time(NULL) + 120;
-	bool again = true;
-
-	while (again && time(NULL) < end) {
-		again = false;
-		for (uint32_t i = best->n; i-- > 0 && time(NULL) < end;) {
-			try = *best;
-			memmove(&try.steps[i], &try.steps[i + 1],
-				(try.n - i - 1) * sizeof(try.steps[0]));
-			try.n--;
-			if (still(&try, best)) {
-				again = true;
-				continue;
-			}
-			for (uint32_t j = best->steps[i].n; j-- > 0;) {
-				struct step *s = &try.steps[i];
-
-				try = *best;
-				memmove(&s->sqes[j], &s->sqes[j + 1],
-					(s->n - j - 1) * sizeof(s->sqes[0]));
-				s->n--;
-				again |= still(&try, best);
-			}
-		}
-	}
-	for (uint32_t i = 0; i < best->n; i++) {
-		for (uint32_t j = 0; j < best->steps[i].n; j++) {
-			struct fsqe *q = &try.steps[i].sqes[j];
-
-			try = *best;
-			/* Without its links it would be another program. */
-			if (q->flags & simple) {
-				q->flags &= (uint8_t)~simple;
-				(void)still(&try, best);
-			}
-		}
-	}
-	(void)compare(best);
-}
-
 /* Is the line in the text? */
 static bool has_line(const char *text, const char *line, size_t n)
 {
@@ -161,6 +112,125 @@ static bool has_line(const char *text, const char *line, size_t n)
 			return true;
 	}
 	return false;
+}
+
+/* The first line of one that the other lacks; NULL: there is none. */
+static const char *first_lacking(const struct outcome *a,
+				 const struct outcome *b)
+{
+	for (const char *at = a->text; *at; at += strcspn(at, "\n") + 1) {
+		if (!has_line(b->text, at, strcspn(at, "\n")))
+			return at;
+	}
+	return NULL;
+}
+
+/*
+ * What a difference is known by while the program shrinks: which request, which
+ * object it is about. Hashes and the rest may change.
+ */
+static void difference_key(char *key, size_t size)
+{
+	const char *at = first_lacking(kernel_out, mine_out);
+
+	kernel_out->text[kernel_out->len] = '\0';
+	mine_out->text[mine_out->len] = '\0';
+	if (!at)
+		at = first_lacking(mine_out, kernel_out);
+	snprintf(key, size, "%.*s", at ? (int)strcspn(at, "\n") : 0, at);
+	/* A CQE counts whole, anything else by its first two words. */
+	if (strncmp(key, "ring", 4)) {
+		char *space = strchr(key, ' ');
+
+		space = space ? strchr(space + 1, ' ') : NULL;
+		if (space)
+			*space = '\0';
+	}
+}
+
+/* Keeps `try` if it is different in the same way. */
+static bool still(struct program *try, struct program *best, const char *key)
+{
+	char now[256];
+
+	if (compare(try) != 1)
+		return false;
+	difference_key(now, sizeof(now));
+	if (strcmp(now, key))
+		return false;
+	*best = *try;
+	return true;
+}
+
+static void without_steps(struct program *p, uint32_t at, uint32_t n)
+{
+	memmove(&p->steps[at], &p->steps[at + n],
+		(p->n - at - n) * sizeof(p->steps[0]));
+	p->n -= n;
+}
+
+static void without_sqes(struct step *s, uint32_t at, uint32_t n)
+{
+	memmove(&s->sqes[at], &s->sqes[at + n],
+		(s->n - at - n) * sizeof(s->sqes[0]));
+	s->n -= n;
+}
+
+/* Drops steps, then SQEs, by halves first, while the difference stays. */
+static bool shrink_pass(struct program *best, const char *key, time_t end)
+{
+	static struct program try;
+	bool any = false;
+
+	for (uint32_t n = best->n / 2; n; n /= 2) {
+		for (uint32_t i = 0; i + n <= best->n && time(NULL) < end;) {
+			try = *best;
+			without_steps(&try, i, n);
+			if (still(&try, best, key))
+				any = true;
+			else
+				i += n;
+		}
+	}
+	for (uint32_t s = 0; s < best->n; s++) {
+		for (uint32_t n = (best->steps[s].n + 1) / 2; n; n /= 2) {
+			for (uint32_t i = 0;
+			     i + n <= best->steps[s].n && time(NULL) < end;) {
+				try = *best;
+				without_sqes(&try.steps[s], i, n);
+				if (still(&try, best, key))
+					any = true;
+				else
+					i += n;
+			}
+		}
+	}
+	return any;
+}
+
+static void shrink(struct program *best)
+{
+	static const uint8_t simple = IOSQE_ASYNC | IOSQE_CQE_SKIP_SUCCESS;
+	static struct program try;
+	time_t end = time(NULL) + 60;
+	char key[256];
+
+	difference_key(key, sizeof(key));
+	while (time(NULL) < end && shrink_pass(best, key, end))
+		;
+	for (uint32_t i = 0; i < best->n; i++) {
+		for (uint32_t j = 0; j < best->steps[i].n; j++) {
+			struct fsqe *q = &try.steps[i].sqes[j];
+
+			try = *best;
+			/* Without its links it would be another program. */
+			if (q->flags & simple) {
+				q->flags &= (uint8_t)~simple;
+				(void)still(&try, best, key);
+			}
+		}
+	}
+	(void)compare(best);
 }
 
 /* The lines of one that the other lacks. */
@@ -225,7 +295,20 @@ static bool kernel_serves(void)
 	return fd >= 0;
 }
 
-static int replay(const char *path, bool cut)
+struct opts {
+	uint64_t seed, count;
+	unsigned int steps, seconds;
+	bool show, whole, replay, cut, ops;
+	const char *keep;
+};
+
+static void show_both(void)
+{
+	printf("# kernel\n%.*s# anyuring\n%.*s", (int)kernel_out->len,
+	       kernel_out->text, (int)mine_out->len, mine_out->text);
+}
+
+static int replay(const char *path, const struct opts *o)
 {
 	static struct program p;
 	FILE *f = fopen(path, "r");
@@ -241,12 +324,16 @@ static int replay(const char *path, bool cut)
 		if (r >= 0)
 			break;
 	}
-	if (r == 1 && cut) {
+	if (o->show)
+		show_both();
+	if (r == 1 && o->cut) {
 		shrink(&p);
 		program_print(&p, stdout);
 	}
-	printf("%s: %s\n", path, r == 0 ? "the same" :
-				 r == 1 ? "DIFFERENT" : "unstable");
+	printf("%s: %s\n", path,
+	       r == 0 ? "the same" :
+	       r == 1 ? "DIFFERENT" :
+			"unstable");
 	if (r)
 		show_difference(stdout);
 	return r > 0;
@@ -254,19 +341,12 @@ static int replay(const char *path, bool cut)
 
 static void usage(void)
 {
-	fprintf(stderr,
-		"usage: difffuzz [--seed N] [--steps M] [--seconds S] "
-		"[--count N] [--show] [--keep DIR]\n"
-		"       difffuzz [--shrink] --replay FILE...\n");
+	fprintf(stderr, "usage: difffuzz [--seed N] [--steps M] [--seconds S] "
+			"[--count N] [--show] [--whole] [--keep DIR]\n"
+			"       difffuzz [--show] [--shrink] --replay FILE...\n"
+			"       difffuzz --ops\n");
 	exit(2);
 }
-
-struct opts {
-	uint64_t seed, count;
-	unsigned int steps, seconds;
-	bool show, replay, cut;
-	const char *keep;
-};
 
 static void difference(struct program *p, const struct opts *o, uint64_t seed)
 {
@@ -275,7 +355,8 @@ static void difference(struct program *p, const struct opts *o, uint64_t seed)
 
 	printf("DIFFERENT: %s --seed %" PRIu64 " --steps %u\n", self, seed,
 	       o->steps);
-	shrink(p);
+	if (!o->whole)
+		shrink(p);
 	program_print(p, stdout);
 	show_difference(stdout);
 	fflush(stdout);
@@ -288,6 +369,55 @@ static void difference(struct program *p, const struct opts *o, uint64_t seed)
 	program_print(p, f);
 	show_difference(f);
 	fclose(f);
+}
+
+/* Opcodes that no program has, and why. None, at present. */
+static const struct {
+	uint8_t op;
+	const char *why;
+} left_out[] = {
+	{ IORING_OP_LAST, NULL },
+};
+
+static const char *why_left_out(uint8_t op)
+{
+	for (size_t i = 0; left_out[i].op != IORING_OP_LAST; i++) {
+		if (left_out[i].op == op)
+			return left_out[i].why;
+	}
+	return NULL;
+}
+
+/* Does the generator know every opcode that the engine serves? */
+static int check_ops(void)
+{
+	static struct program p;
+	uint32_t seen[256] = { 0 }, missing = 0;
+	bool ops[256];
+
+	memset(ops, true, sizeof(ops));
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		program_generate(&p, seed, 12, ops);
+		for (uint32_t i = 0; i < p.n; i++) {
+			for (uint32_t j = 0; j < p.steps[i].n; j++)
+				seen[p.steps[i].sqes[j].op]++;
+		}
+	}
+	for (uint8_t op = 0; op < IORING_OP_LAST; op++) {
+		const char *why = why_left_out(op);
+		bool lacks = au_op_supported(op) && !seen[op] && !why;
+
+		missing += lacks;
+		printf("%-18s %6u%s%s\n", au_ops_cold[op].name, seen[op],
+		       lacks                ? " MISSING" :
+		       !au_op_supported(op) ? " not served" :
+		       why                  ? " left out: " :
+					      "",
+		       why ? why : "");
+	}
+	printf("%u opcodes that are served are in none of 500 programs\n",
+	       missing);
+	return missing > 0;
 }
 
 static int fuzz(const struct opts *o)
@@ -308,11 +438,8 @@ static int fuzz(const struct opts *o)
 			fflush(stdout);
 		}
 		r = compare(&p);
-		if (o->show) {
-			printf("# kernel\n%.*s# anyuring\n%.*s",
-			       (int)kernel_out->len, kernel_out->text,
-			       (int)mine_out->len, mine_out->text);
-		}
+		if (o->show)
+			show_both();
 		n++;
 		for (uint32_t i = 0; i < p.n; i++) {
 			sqes += p.steps[i].n;
@@ -322,6 +449,7 @@ static int fuzz(const struct opts *o)
 			unstable++;
 			printf("unstable: --seed %" PRIu64 " --steps %u\n",
 			       seed, o->steps);
+			show_difference(stdout);
 			fflush(stdout);
 		}
 		if (r > 0) {
@@ -344,6 +472,7 @@ int main(int argc, char **argv)
 		{ "seconds", 1, NULL, 't' }, { "count", 1, NULL, 'c' },
 		{ "show", 0, NULL, 'v' },    { "keep", 1, NULL, 'k' },
 		{ "replay", 0, NULL, 'r' },  { "shrink", 0, NULL, 'x' },
+		{ "whole", 0, NULL, 'w' },   { "ops", 0, NULL, 'o' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct opts o = { .seed = 1, .steps = 12, .count = 1 };
@@ -377,10 +506,18 @@ int main(int argc, char **argv)
 		case 'x':
 			o.cut = true;
 			break;
+		case 'w':
+			o.whole = true;
+			break;
+		case 'o':
+			o.ops = true;
+			break;
 		default:
 			usage();
 		}
 	}
+	if (o.ops)
+		return check_ops();
 	if (!kernel_serves()) {
 		printf("skipped: the kernel's io_uring is not there\n");
 		return SKIP;
@@ -395,7 +532,7 @@ int main(int argc, char **argv)
 	again_out = kernel_out + 2;
 	if (o.replay) {
 		for (; optind < argc; optind++)
-			r |= replay(argv[optind], o.cut);
+			r |= replay(argv[optind], &o);
 	} else {
 		r = fuzz(&o);
 	}

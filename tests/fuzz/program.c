@@ -7,8 +7,9 @@
 #include "program.h"
 
 static const char *const kinds[ARG_LAST] = {
-	"num", "obj", "ring", "mem", "iov", "msg", "path",
-	"time", "sun", "how", "ev", "fds", "bufs", "statx",
+	"num",  "obj",  "ring", "mem",   "iov",    "msg",   "path", "time",
+	"sun",  "how",  "ev",   "fds",   "bufs",   "statx", "fiov", "iov1",
+	"msg1", "name", "pbuf", "futex", "futexv", "len",
 };
 
 static void print_arg(FILE *f, const char *name, struct arg a)
@@ -43,7 +44,7 @@ static void print_sqe(FILE *f, const struct fsqe *s)
 	print_num(f, "buf", s->buf_index);
 	print_num(f, "pers", s->personality);
 	print_num(f, "file", s->file_index);
-	print_num(f, "addr3", s->addr3);
+	print_arg(f, "addr3", s->addr3);
 	print_num(f, "pad2", s->pad2);
 	print_num(f, "ud", s->ud);
 	fputc('\n', f);
@@ -66,11 +67,17 @@ void program_print(const struct program *p, FILE *f)
 			print_arg(f, "addr", s->addr);
 			print_num(f, "nr", s->nr);
 			break;
+		case STEP_FILL:
+			fprintf(f, "fill %u op=%u", s->ring, s->op);
+			print_num(f, "nr", s->nr);
+			break;
 		default:
 			fprintf(f, "submit %u", s->ring);
 			break;
 		}
 		print_num(f, "expect", s->expect);
+		print_num(f, "own", s->own);
+		print_num(f, "hold", s->hold);
 		fputc('\n', f);
 		for (uint32_t j = 0; j < s->n; j++)
 			print_sqe(f, &s->sqes[j]);
@@ -116,7 +123,7 @@ static bool parse_sqe_word(struct fsqe *s, const char *key, const char *v)
 	else if (!strcmp(key, "file"))
 		s->file_index = (uint32_t)n;
 	else if (!strcmp(key, "addr3"))
-		s->addr3 = n;
+		s->addr3 = parse_arg(v);
 	else if (!strcmp(key, "pad2"))
 		s->pad2 = n;
 	else if (!strcmp(key, "ud"))
@@ -144,6 +151,10 @@ static bool parse_step_word(struct step *s, const char *key, const char *v)
 		s->addr = parse_arg(v);
 	else if (!strcmp(key, "expect"))
 		s->expect = n;
+	else if (!strcmp(key, "own"))
+		s->own = n;
+	else if (!strcmp(key, "hold"))
+		s->hold = n;
 	else
 		return false;
 	return true;
@@ -174,6 +185,8 @@ static bool parse_line(struct program *p, char *line)
 		kind = STEP_SUBMIT;
 	else if (!strcmp(word, "register"))
 		kind = STEP_REGISTER;
+	else if (!strcmp(word, "fill"))
+		kind = STEP_FILL;
 	if (kind >= 0) {
 		if (p->n == MAX_STEPS)
 			return false;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,18 +28,6 @@
 #include "program.h"
 #include "base/atomic.h"
 
-#define FD_BASE 100 /* the objects' descriptors, clear of what is opened */
-
-const int slot_objs[NR_SLOTS] = {
-	OBJ_FILE, OBJ_FILE + 1, OBJ_CHAN, OBJ_CHAN + 1, OBJ_CHAN + 10,
-	OBJ_CHAN + 11, OBJ_EVENTFD, OBJ_RDONLY, -1, -1,
-};
-
-static const char *const paths[NR_PATHS] = {
-	"p0", "p1", "p2", "p3", "dir", "dir/p4", "absent/p", "f0", "link",
-	"", "dir/../p5", "loop",
-};
-
 struct ring {
 	bool made;
 	int fd;
@@ -54,14 +43,16 @@ struct line {
 	uint64_t key, ud;
 	uint32_t seq, flags;
 	int32_t res;
+	uint64_t extra[2];
 };
 
 static struct {
 	const struct program *p;
 	const struct backend *b;
 	struct outcome *out;
+	uint32_t held; /* CQEs left where they are, about */
+	uint32_t own; /* requests of this step that ended */
 	struct ring rings[MAX_RINGS];
-	unsigned char *arena;
 	struct line lines[512];
 	uint32_t nr_lines;
 	int opened[256];
@@ -69,7 +60,7 @@ static struct {
 	uint32_t step;
 } w;
 
-static void __attribute__((format(printf, 1, 2))) put(const char *fmt, ...)
+void put(const char *fmt, ...)
 {
 	size_t room = sizeof(w.out->text) - w.out->len;
 	va_list ap;
@@ -79,192 +70,8 @@ static void __attribute__((format(printf, 1, 2))) put(const char *fmt, ...)
 	n = vsnprintf(w.out->text + w.out->len, room, fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		w.out->len += (uint32_t)((size_t)n < room ? (size_t)n : room - 1);
-}
-
-static uint32_t hash(const void *data, size_t len)
-{
-	const unsigned char *c = data;
-	uint32_t h = 2166136261U;
-
-	while (len--)
-		h = (h ^ *c++) * 16777619U;
-	return h;
-}
-
-static void pattern(unsigned char *at, size_t len, uint32_t seed)
-{
-	for (size_t i = 0; i < len; i++)
-		at[i] = (unsigned char)((i * 131 + (i >> 8) * 17 + seed * 29) %
-					251);
-}
-
-/* --- the world ---------------------------------------------------------- */
-
-static void place(int obj, int fd)
-{
-	if (fd < 0 || dup2(fd, FD_BASE + obj) < 0) {
-		put("no object %d: %d\n", obj, errno);
-		return;
-	}
-	close(fd);
-}
-
-static void make_files(void)
-{
-	unsigned char data[2 * PAGE];
-	char name[8];
-
-	for (int i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "f%d", i);
-		pattern(data, sizeof(data), (uint32_t)i + 7);
-		place(OBJ_FILE + i,
-		      open(name, O_RDWR | O_CREAT | O_TRUNC, 0644));
-		if (pwrite(FD_BASE + OBJ_FILE + i, data, sizeof(data), 0) < 0)
-			put("no data\n");
-	}
-	place(OBJ_RDONLY, open("f3", O_RDONLY));
-	if (mkdir("dir", 0755) || symlink("p0", "link") ||
-	    symlink("loop", "loop"))
-		put("no paths\n");
-	place(OBJ_DIR, open("dir", O_RDONLY | O_DIRECTORY));
-}
-
-static void make_sockets(void)
-{
-	struct sockaddr_un sun = { .sun_family = AF_UNIX, .sun_path = "sock" };
-	int s[2];
-
-	for (int c = 0; c < NR_CHANS; c++) {
-		int rd = OBJ_CHAN + 2 * c, r;
-
-		/* Channels 0 and 1 (2 and 3) are the two ways of one pair. */
-		if (c < 4 && (c & 1)) {
-			place(rd, dup(FD_BASE + rd - 1));
-			place(rd + 1, dup(FD_BASE + rd - 2));
-			continue;
-		}
-		r = c < 5 ? socketpair(AF_UNIX,
-				       c < 4 ? SOCK_STREAM : SOCK_DGRAM, 0, s) :
-			    pipe(s);
-		if (r)
-			put("no channel\n");
-		place(rd, s[0]);
-		place(rd + 1, s[1]);
-	}
-	place(OBJ_LISTENER, socket(AF_UNIX, SOCK_STREAM, 0));
-	if (bind(FD_BASE + OBJ_LISTENER, (void *)&sun, sizeof(sun)) ||
-	    listen(FD_BASE + OBJ_LISTENER, 8))
-		put("no listener\n");
-	for (int i = 0; i < 4; i++)
-		place(OBJ_FRESH + i, socket(AF_UNIX, SOCK_STREAM, 0));
-}
-
-static void make_world(void)
-{
-	make_files();
-	make_sockets();
-	for (int i = 0; i < 2; i++)
-		place(OBJ_EVENTFD + i, eventfd(0, 0));
-	place(OBJ_EPOLL, epoll_create1(0));
-	for (int i = 0; i < 4; i++)
-		place(OBJ_SPARE + i, open("/dev/null", O_RDWR));
-	place(OBJ_ZERO, open("/dev/zero", O_RDWR));
-	w.arena = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	for (uint32_t i = 0; i < PAGES; i++)
-		pattern(w.arena + i * PAGE, PAGE, i);
-}
-
-/* --- what arguments mean ------------------------------------------------ */
-
-/* Things pointed to live as long as the run: the child's memory is its own. */
-static void *keep(const void *data, size_t len)
-{
-	void *at = malloc(len);
-
-	memcpy(at, data, len);
-	return at;
-}
-
-static struct iovec *iovecs(uint64_t page)
-{
-	struct iovec v[3];
-
-	for (uint32_t i = 0; i < 3; i++) {
-		v[i].iov_base = w.arena + (page + i) % FIXED_PAGE * PAGE;
-		v[i].iov_len = i == 0 ? 100 : i == 1 ? 200 : 50;
-	}
-	return keep(v, sizeof(v));
-}
-
-static uint64_t ptr(const void *p)
-{
-	return (uint64_t)(uintptr_t)p;
-}
-
-static uint64_t fds_table(void)
-{
-	int fds[NR_SLOTS];
-
-	for (int i = 0; i < NR_SLOTS; i++)
-		fds[i] = slot_objs[i] < 0 ? -1 : FD_BASE + slot_objs[i];
-	return ptr(keep(fds, sizeof(fds)));
-}
-
-static uint64_t bufs_table(void)
-{
-	struct iovec v[4] = {
-		{ w.arena + FIXED_PAGE * PAGE, PAGE },
-		{ w.arena + (FIXED_PAGE + 1) * PAGE, 3 * PAGE },
-		{ NULL, 0 },
-		{ w.arena + (FIXED_PAGE + 4) * PAGE + 100, 1000 },
-	};
-
-	return ptr(keep(v, sizeof(v)));
-}
-
-static uint64_t value(struct arg a)
-{
-	struct au_timespec ts = { (int64_t)(a.val / 1000000000),
-				  (long long)(a.val % 1000000000) };
-	struct sockaddr_un sun = { .sun_family = AF_UNIX, .sun_path = "sock" };
-	struct epoll_event ev = { .events = (uint32_t)a.val, .data.u64 = 7 };
-	uint64_t how[3] = { a.val, a.val & O_CREAT ? 0644 : 0, 0 };
-	struct msghdr msg = { 0 };
-
-	switch (a.kind) {
-	case ARG_OBJ:
-		return FD_BASE + a.val;
-	case ARG_RING:
-		return a.val < MAX_RINGS ? (uint32_t)w.rings[a.val].fd : 0;
-	case ARG_MEM:
-		return ptr(w.arena + a.val % (PAGES * PAGE));
-	case ARG_IOV:
-		return ptr(iovecs(a.val));
-	case ARG_MSG:
-		msg.msg_iov = iovecs(a.val);
-		msg.msg_iovlen = 3;
-		return ptr(keep(&msg, sizeof(msg)));
-	case ARG_PATH:
-		return ptr(paths[a.val % NR_PATHS]);
-	case ARG_TIME:
-		return ptr(keep(&ts, sizeof(ts)));
-	case ARG_SUN:
-		return ptr(keep(&sun, sizeof(sun)));
-	case ARG_HOW:
-		return ptr(keep(how, sizeof(how)));
-	case ARG_EV:
-		return ptr(keep(&ev, sizeof(ev)));
-	case ARG_FDS:
-		return fds_table() + 4 * a.val;
-	case ARG_BUFS:
-		return bufs_table() + 16 * a.val;
-	case ARG_STATX:
-		return ptr(malloc(512));
-	default:
-		return a.val;
-	}
+		w.out->len +=
+			(uint32_t)((size_t)n < room ? (size_t)n : room - 1);
 }
 
 /* --- rings -------------------------------------------------------------- */
@@ -275,9 +82,8 @@ static void make_ring(const struct step *s)
 				     .cq_entries = s->cq,
 				     .sq_thread_idle = 50 };
 	struct ring *r = &w.rings[s->ring];
-	size_t ring_size, sqe_size = s->setup_flags & IORING_SETUP_SQE128 ?
-					     128 :
-					     64;
+	size_t ring_size,
+		sqe_size = s->setup_flags & IORING_SETUP_SQE128 ? 128 : 64;
 
 	memset(r, 0, sizeof(*r));
 	r->fd = w.b->setup(s->entries, &p);
@@ -346,6 +152,61 @@ static bool opens_fd(const struct fsqe *q)
 		q->op == IORING_OP_FIXED_FD_INSTALL);
 }
 
+static void note_opened(int *fd)
+{
+	if (w.nr_opened == 256)
+		return;
+	w.opened[w.nr_opened++] = *fd;
+	*fd = 0x7fd;
+}
+
+/* A descriptor's number is what happens to be free: it is not compared. */
+static void forget_numbers(const struct fsqe *q, int *res)
+{
+	int *pipe;
+
+	if (*res < 0 || !q || q->file_index)
+		return;
+	if (opens_fd(q))
+		note_opened(res);
+	if (q->op != IORING_OP_PIPE || q->addr.kind != ARG_MEM)
+		return;
+	pipe = (void *)(arena + q->addr.val);
+	note_opened(&pipe[0]);
+	note_opened(&pipe[1]);
+}
+
+static void reap_one(uint8_t ring, const struct io_uring_cqe *c, bool wide)
+{
+	const struct fsqe *q = find_sqe(c->user_data);
+	struct line *l = &w.lines[w.nr_lines];
+
+	if (w.nr_lines == sizeof(w.lines) / sizeof(w.lines[0]))
+		return;
+	*l = (struct line){ .ring = ring,
+			    .res = c->res,
+			    .ud = c->user_data,
+			    .flags = c->flags,
+			    .seq = w.nr_lines++ };
+	forget_numbers(q, &l->res);
+	if (q >= w.p->steps[w.step].sqes &&
+	    q < w.p->steps[w.step].sqes + MAX_SQES &&
+	    !(c->flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))
+		w.own++;
+	if (wide) {
+		l->extra[0] = c->big_cqe[0];
+		l->extra[1] = c->big_cqe[1];
+	}
+	/* A hint that a plain receive is not asked for here. */
+	if (q && (q->op == IORING_OP_RECV || q->op == IORING_OP_RECVMSG) &&
+	    !(q->flags & IOSQE_BUFFER_SELECT))
+		l->flags &= ~(uint32_t)IORING_CQE_F_SOCK_NONEMPTY;
+	l->key = chain_has_link_timeout(l->ud) ? l->ud : chain_of(l->ud) << 4;
+	/* When memory is free again is another question. */
+	if (c->flags & IORING_CQE_F_NOTIF)
+		l->key |= 15;
+}
+
 /* Takes what is there. Returns how many. */
 static uint32_t reap(void)
 {
@@ -353,40 +214,24 @@ static uint32_t reap(void)
 
 	for (uint8_t i = 0; i < MAX_RINGS; i++) {
 		struct ring *r = &w.rings[i];
-		uint32_t head, tail, wide;
+		uint32_t head, tail, shift;
 
 		if (!r->made)
 			continue;
-		wide = r->flags & IORING_SETUP_CQE32 ? 1 : 0;
+		shift = r->flags & IORING_SETUP_CQE32 ? 1 : 0;
 		head = *r->cq_head;
 		tail = __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE);
 		for (; head != tail; head++) {
 			const struct io_uring_cqe *c =
-				&r->cqes[(head & *r->cq_mask) << wide];
-			const struct fsqe *q = find_sqe(c->user_data);
-			struct line *l;
-			int32_t res = c->res;
-			uint32_t flags = c->flags;
+				&r->cqes[(head & *r->cq_mask) << shift];
+			bool mixed = r->flags & IORING_SETUP_CQE_MIXED;
+			bool wide = mixed && (c->flags & IORING_CQE_F_32);
 
-			if (opens_fd(q) && res >= 0 && w.nr_opened < 256) {
-				w.opened[w.nr_opened++] = res;
-				res = 0x7fd;
-			}
-			n++;
-			if (w.nr_lines == 512)
+			if (mixed && (c->flags & IORING_CQE_F_SKIP))
 				continue;
-			/* A hint that a plain receive is not asked for here. */
-			if (q && (q->op == IORING_OP_RECV ||
-				  q->op == IORING_OP_RECVMSG) &&
-			    !(q->flags & IOSQE_BUFFER_SELECT))
-				flags &= ~(uint32_t)IORING_CQE_F_SOCK_NONEMPTY;
-			l = &w.lines[w.nr_lines];
-			*l = (struct line){ .ring = i, .res = res,
-				.ud = c->user_data, .flags = flags,
-				.seq = w.nr_lines++ };
-			l->key = chain_has_link_timeout(l->ud) ?
-					 l->ud :
-					 chain_of(l->ud) << 4;
+			reap_one(i, c, shift || wide);
+			head += wide;
+			n++;
 		}
 		__atomic_store_n(r->cq_head, head, __ATOMIC_RELEASE);
 	}
@@ -410,8 +255,12 @@ static void report(void)
 	for (uint32_t i = 0; i < w.nr_lines; i++) {
 		const struct line *l = &w.lines[i];
 
-		put("ring %u ud %#" PRIx64 " res %d flags %#x\n", l->ring,
-		    l->ud, l->res, l->flags);
+		put("ring %u ud %#" PRIx64 " res %d flags %#x", l->ring, l->ud,
+		    l->res, l->flags);
+		if (l->extra[0] | l->extra[1])
+			put(" extra %#" PRIx64 " %#" PRIx64, l->extra[0],
+			    l->extra[1]);
+		put("\n");
 	}
 }
 
@@ -426,7 +275,7 @@ static void close_opened(void)
 static uint32_t turn(uint8_t at, unsigned int ms)
 {
 	struct au_timespec ts = { 0, ms * 1000000LL };
-	struct io_uring_getevents_arg arg = { .ts = ptr(&ts) };
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts };
 	uint32_t n;
 
 	for (uint8_t i = 0; i < MAX_RINGS; i++) {
@@ -443,30 +292,60 @@ static uint32_t turn(uint8_t at, unsigned int ms)
 	return reap();
 }
 
+/* A timer would fire into a later step, if less was expected of this one. */
+static bool has_timer(const struct step *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->sqes[i].op == IORING_OP_TIMEOUT ||
+		    s->sqes[i].op == IORING_OP_LINK_TIMEOUT ||
+		    s->sqes[i].op == IORING_OP_TIMEOUT_REMOVE)
+			return true;
+	}
+	return false;
+}
+
+/* Threads may not yet have parked what is to wait, and nothing tells. */
+static void await_threads(const struct step *s)
+{
+	bool threads = w.rings[s->ring].made &&
+		       (w.rings[s->ring].flags & IORING_SETUP_SQPOLL);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		threads |= s->sqes[i].flags & IOSQE_ASYNC;
+	if (threads && w.own < s->n)
+		usleep(10000);
+}
+
 /*
  * Until the step brought what it should. The kernel sets the measure: what it
  * has not done after a silence it is not going to do.
  */
 static void settle(const struct step *s, const struct outcome *known)
 {
-	uint32_t want = known ? known->got[w.step] : s->expect;
-	uint32_t got = reap();
-	bool threads = w.rings[s->ring].made &&
-		       (w.rings[s->ring].flags & IORING_SETUP_SQPOLL);
+	uint32_t want = known ? known->got[w.step] : s->expect + w.held;
+	uint32_t own = known ? 0 : s->own, got;
+	int silent = 0, enough;
+	bool timer = !known && has_timer(s);
 
-	for (int silent = 0; got < want || silent < 1;) {
-		uint32_t n = turn(s->ring, got < want ? (known ? 100 : 12) : 0);
+	if (s->hold) {
+		/* What overflows the CQ stays where it is, too. */
+		w.held += s->expect;
+		return;
+	}
+	w.held = w.own = 0;
+	got = reap();
+	do {
+		bool waits = got < want || w.own < own || timer;
+		uint32_t n = turn(s->ring, waits ? (known ? 100 : 12) : 0);
 
 		got += n;
 		silent = n ? 0 : silent + 1;
-		if (silent >= (known ? 4 : 3))
-			break;
-	}
-	for (uint32_t i = 0; i < s->n; i++)
-		threads |= s->sqes[i].flags & IOSQE_ASYNC;
-	/* Threads may not yet have parked what is to wait. */
-	if (threads)
-		usleep(3000);
+		/* A request of this very step is most likely on its way. */
+		enough = known ? 4 : w.own < own ? 6 : 3;
+		if (got >= want && w.own >= own)
+			enough = 1;
+	} while (silent < enough);
+	await_threads(s);
 	w.out->got[w.step] = got;
 	close_opened();
 }
@@ -490,6 +369,13 @@ static void settle_last(const struct outcome *known)
 	}
 }
 
+static uint64_t value(struct arg a)
+{
+	if (a.kind == ARG_RING)
+		return a.val < MAX_RINGS ? (uint32_t)w.rings[a.val].fd : 0;
+	return world_value(a);
+}
+
 static void fill_sqe(const struct fsqe *q, struct io_uring_sqe *e, size_t size)
 {
 	memset(e, 0, size);
@@ -505,8 +391,21 @@ static void fill_sqe(const struct fsqe *q, struct io_uring_sqe *e, size_t size)
 	e->buf_index = q->buf_index;
 	e->personality = q->personality;
 	e->file_index = q->file_index;
-	e->addr3 = q->addr3;
+	e->addr3 = value(q->addr3);
 	e->pad2[0] = q->pad2;
+}
+
+/* Its thread takes them in its own time; the next step is to find room. */
+static void await_sqpoll(const struct ring *r)
+{
+	for (int i = 0; i < 10000; i++) {
+		if (__atomic_load_n(r->sq_head, __ATOMIC_ACQUIRE) ==
+		    *r->sq_tail)
+			return;
+		(void)w.b->enter((unsigned int)r->fd, 0, 0,
+				 IORING_ENTER_SQ_WAKEUP, NULL, 0);
+		sched_yield();
+	}
 }
 
 static void submit(const struct step *s)
@@ -526,7 +425,8 @@ static void submit(const struct step *s)
 	for (uint32_t i = 0; i < n; i++, tail++) {
 		uint32_t at = tail & *r->sq_mask;
 
-		fill_sqe(&s->sqes[i], (void *)(r->sqes + ((size_t)at << (6 + wide))),
+		fill_sqe(&s->sqes[i],
+			 (void *)(r->sqes + ((size_t)at << (6 + wide))),
 			 64U << wide);
 		if (!(r->flags & IORING_SETUP_NO_SQARRAY))
 			r->sq_array[at] = at;
@@ -547,85 +447,26 @@ static void submit(const struct step *s)
 			break;
 		n -= (uint32_t)did < n ? (uint32_t)did : n;
 	}
+	if (r->flags & IORING_SETUP_SQPOLL)
+		await_sqpoll(r);
+	/* Nor are they submitted later, when nobody reckons with them. */
+	if (n)
+		__atomic_store_n(r->sq_tail, *r->sq_head, __ATOMIC_RELEASE);
 }
 
-/* --- the end ------------------------------------------------------------ */
-
-static void show_dir(const char *dir, int depth)
+static void do_register(const struct step *s)
 {
-	struct dirent **names;
-	char path[512], target[64];
-	int n = scandir(dir, &names, NULL, alphasort);
+	int fd = w.rings[s->ring].fd, r;
 
-	for (int i = 0; i < n; i++) {
-		struct stat st;
-		ssize_t t;
-
-		if (names[i]->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
-		if (lstat(path, &st))
-			continue;
-		put("%s mode %o links %u size %lld", path, st.st_mode,
-		    (unsigned int)st.st_nlink,
-		    S_ISDIR(st.st_mode) ? 0LL : (long long)st.st_size);
-		t = readlink(path, target, sizeof(target) - 1);
-		if (t >= 0)
-			put(" -> %.*s", (int)t, target);
-		if (S_ISREG(st.st_mode) && st.st_size < 1 << 22) {
-			int fd = open(path, O_RDONLY);
-			unsigned char *c = malloc((size_t)st.st_size + 1);
-
-			t = read(fd, c, (size_t)st.st_size);
-			put(" data %#x", t < 0 ? 0 : hash(c, (size_t)t));
-			free(c);
-			close(fd);
-		}
-		put("\n");
-		if (S_ISDIR(st.st_mode) && depth < 3)
-			show_dir(path, depth + 1);
-	}
-}
-
-static void show_left(int obj)
-{
-	static unsigned char data[1 << 20];
-	struct pollfd pfd = { .fd = FD_BASE + obj, .events = POLLIN };
-	size_t len = 0;
-
-	while (poll(&pfd, 1, 0) == 1 && (pfd.revents & POLLIN) &&
-	       len < sizeof(data)) {
-		ssize_t r = read(pfd.fd, data + len, sizeof(data) - len);
-
-		if (r <= 0)
-			break;
-		len += (size_t)r;
-	}
-	put("object %d left %zu data %#x events %#x\n", obj, len,
-	    hash(data, len), (unsigned int)pfd.revents);
-}
-
-static void show_world(void)
-{
-	unsigned char fresh[PAGE];
-
-	for (int i = OBJ_FILE; i <= OBJ_RDONLY; i++)
-		put("file %d at %lld\n", i,
-		    (long long)lseek(FD_BASE + i, 0, SEEK_CUR));
-	for (int c = 0; c < NR_CHANS; c++)
-		show_left(OBJ_CHAN + 2 * c);
-	for (int i = 0; i < 2; i++)
-		show_left(OBJ_EVENTFD + i);
-	for (int i = 0; i < NR_OBJS; i++) {
-		if (fcntl(FD_BASE + i, F_GETFD) < 0)
-			put("object %d closed\n", i);
-	}
-	for (uint32_t i = 0; i < PAGES; i++) {
-		pattern(fresh, PAGE, i);
-		if (memcmp(fresh, w.arena + i * PAGE, PAGE))
-			put("page %u %#x\n", i, hash(w.arena + i * PAGE, PAGE));
-	}
-	show_dir(".", 0);
+	if (!w.rings[s->ring].made)
+		return;
+	if (s->addr.kind == ARG_PBUF)
+		r = groups_register(w.b, fd, s->ring, s->op,
+				    (uint32_t)s->addr.val);
+	else
+		r = w.b->reg((unsigned int)fd, s->op,
+			     (void *)(uintptr_t)value(s->addr), s->nr);
+	put("%2u register %d\n", w.step, r);
 }
 
 void program_run(const struct program *p, const struct backend *b,
@@ -639,7 +480,7 @@ void program_run(const struct program *p, const struct backend *b,
 		w.rings[i].fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
-	make_world();
+	world_make();
 	for (w.step = 0; w.step < p->n; w.step++) {
 		const struct step *s = &p->steps[w.step];
 
@@ -647,19 +488,23 @@ void program_run(const struct program *p, const struct backend *b,
 			make_ring(s);
 		else if (s->kind == STEP_SUBMIT)
 			submit(s);
-		else if (w.rings[s->ring].made)
-			put("%2u register %d\n", w.step,
-			    b->reg((unsigned int)w.rings[s->ring].fd, s->op,
-				   (void *)(uintptr_t)value(s->addr), s->nr));
+		else if (s->kind == STEP_REGISTER)
+			do_register(s);
+		else if (s->kind == STEP_FILL && w.rings[s->ring].made)
+			put("%2u fill %d\n", w.step,
+			    groups_fill(b, w.rings[s->ring].fd, s->ring, s->op,
+					s->nr));
 		settle(s, known);
 	}
 	settle_last(known);
 	report();
+	for (uint8_t i = 0; i < MAX_RINGS; i++)
+		groups_show(b, w.rings[i].fd, i);
 	for (uint8_t i = 0; i < MAX_RINGS; i++) {
 		if (w.rings[i].fd >= 0 && w.rings[i].made)
 			b->close(w.rings[i].fd);
 	}
-	show_world();
+	world_show();
 	out->over = true;
 }
 
@@ -693,6 +538,6 @@ const struct backend backend_kernel = {
 };
 
 const struct backend backend_anyuring = {
-	"anyuring", anyuring_setup, anyuring_enter, anyuring_register,
-	anyuring_mmap, anyuring_close,
+	"anyuring",        anyuring_setup, anyuring_enter,
+	anyuring_register, anyuring_mmap,  anyuring_close,
 };
