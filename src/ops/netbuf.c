@@ -57,11 +57,15 @@ static uint32_t min_not_zero(uint32_t a, uint32_t b)
 	return a && b ? au_min_u32(a, b) : a | b;
 }
 
+/* With no idea of how much there is a receive asks for one buffer's worth. */
 static int bufs_pick_bundle(struct au_req *req, uint32_t want,
 			    struct net_bufs *b)
 {
+	bool blind = !want && req->opcode == IORING_OP_RECV;
+
 	b->nr = au_kbuf_pick_bundle(&req->ring->kbufs, req->buf_index, want,
-				    &b->sel, b->iov, AU_KBUF_BUNDLE_MAX);
+				    &b->sel, b->iov,
+				    blind ? 1 : AU_KBUF_BUNDLE_MAX);
 	b->total = 0;
 	for (int i = 0; i < b->nr; i++)
 		b->total += b->iov[i].iov_len;

@@ -325,13 +325,19 @@ static au_cold void rw_ask_direct(struct au_req *req, uint8_t *hint)
 		*hint |= AU_HINT_DIRECT;
 }
 
-/* A plain call on such a file is over when the disk is done. */
+/*
+ * A plain call on such a file is over when the disk is done. The first transfer
+ * is one all the same: AIO tells nobody who watches the file (fsnotify), so he
+ * hears of that one.
+ */
 static inline bool rw_direct(struct au_req *req, uint8_t *hint)
 {
 	if (au_unlikely(!hint))
 		return false;
-	if (au_unlikely(!(*hint & AU_HINT_ASKED)))
+	if (au_unlikely(!(*hint & AU_HINT_ASKED))) {
 		rw_ask_direct(req, hint);
+		return false;
+	}
 	return au_unlikely(*hint & AU_HINT_DIRECT);
 }
 
