@@ -62,6 +62,17 @@ int __lsan_is_turned_off(void)
 }
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+/* Forking with threads around is what this is about. */
+__attribute__((visibility("default"))) const char *
+__tsan_default_options(void);
+
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+#endif
+
 static _Noreturn void child_exit(struct diff *d)
 {
 	_exit(d->failures ? 1 : 0);
