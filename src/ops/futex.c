@@ -37,7 +37,7 @@
 #endif
 
 #define FUTEX_WORDS_MAX 128
-#define ARM_TRIES_NS    (2 * AU_NSEC_PER_MSEC)
+#define ARM_TRIES_NS    (20 * AU_NSEC_PER_MSEC)
 
 struct au_futex {
 	uint64_t addr; /* the application's word, or its vector */
