@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A chained hash table of intrusive nodes with 64-bit keys that need not be
- * unique; of equal ones the newest comes first. Grows, never shrinks. Not thread-safe.
+ * unique; of equal ones the newest comes first. Grows, never shrinks. Not
+ * thread-safe.
  */
 #ifndef AU_BASE_HASH_H
 #define AU_BASE_HASH_H

@@ -99,9 +99,8 @@ struct au_req *au_links_next(struct au_ring *ring, struct au_req *req)
 
 	if (req->flags & AU_REQ_F_ARM_LTIMEOUT) {
 		au_req_clear(req, AU_REQ_F_ARM_LTIMEOUT);
-		if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT) {
+		if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT)
 			links_end_late(ring, req, links_take_timeout(req));
-		}
 	} else if (req->flags & AU_REQ_F_LINK_TIMEOUT) {
 		au_req_clear(req, AU_REQ_F_LINK_TIMEOUT);
 		if (req->link && req->link->opcode == IORING_OP_LINK_TIMEOUT) {

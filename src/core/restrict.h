@@ -20,10 +20,10 @@ struct au_restrictions {
 bool au_restrict_sqe(const struct au_ring *ring, uint8_t opcode, uint8_t flags);
 bool au_restrict_register(const struct au_ring *ring, uint32_t opcode);
 
-/* Ring lock held. */
-/* The ring was enabled. Lock held. */
+/* The ring was enabled. Ring lock held. */
 void au_restrict_begin(struct au_ring *ring);
 
+/* Ring lock held. */
 int au_register_restrictions(struct au_ring *ring, uint64_t arg, uint32_t nr);
 
 #endif

@@ -8,7 +8,6 @@
  *
  * Lock order: rings.lock (the registry), then a ring's lock.
  */
-#include "core/aio.h"
 #include "core/ring.h"
 
 #include <errno.h>
@@ -19,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include "anyuring.h"
+#include "core/aio.h"
 #include "core/cancel.h"
 #include "core/housekeeper.h"
 #include "core/issue.h"
@@ -192,6 +192,20 @@ int au_ring_keep_fd(int fd)
 	if (au_ring_lookup((unsigned int)fd, &err))
 		return -ELOOP;
 	return au_fd_dup_hidden(fd);
+}
+
+void au_req_keep_fd(struct au_req *req, int fd)
+{
+	int hidden;
+
+	if (req->fd != fd ||
+	    (req->flags & (AU_REQ_F_NODE_FILE | AU_REQ_F_HIDDEN_FD)))
+		return;
+	hidden = au_ring_keep_fd(fd);
+	if (hidden < 0)
+		return;
+	req->fd = hidden;
+	au_req_set(req, AU_REQ_F_HIDDEN_FD | AU_REQ_F_COMPLETE_SLOW);
 }
 
 /* A dead ring to use again, or a new one; locked. */

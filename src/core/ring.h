@@ -431,6 +431,9 @@ uint8_t *au_fd_hint(struct au_ring *ring, int fd);
  */
 int au_ring_keep_fd(int fd) au_must_check;
 
+/* `fd` is about to be closed: if it is what `req` is about, req keeps it. */
+void au_req_keep_fd(struct au_req *req, int fd);
+
 /* The calling thread, as the kernel numbers it. */
 int au_gettid(void);
 

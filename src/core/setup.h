@@ -38,10 +38,9 @@ int au_setup_sizes(unsigned int entries,
 	 IORING_ENTER_REGISTERED_RING | IORING_ENTER_ABS_TIMER | \
 	 IORING_ENTER_EXT_ARG_REG)
 
-#define AU_SQE_COMMON_FLAGS \
-	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK)
-#define AU_SQE_FLAGS                                                  \
-	(AU_SQE_COMMON_FLAGS | IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | \
-	 IOSQE_CQE_SKIP_SUCCESS | IOSQE_ASYNC)
+#define AU_SQE_FLAGS                                                     \
+	(IOSQE_FIXED_FILE | IOSQE_IO_LINK | IOSQE_IO_HARDLINK |          \
+	 IOSQE_BUFFER_SELECT | IOSQE_IO_DRAIN | IOSQE_CQE_SKIP_SUCCESS | \
+	 IOSQE_ASYNC)
 
 #endif

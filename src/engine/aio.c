@@ -191,20 +191,8 @@ void au_aio_fd_closing(struct au_ring *ring, int fd)
 		return;
 	au_aio_flush(ring);
 	for (pos = ring->aio->reqs.next; pos != &ring->aio->reqs;
-	     pos = pos->next) {
-		struct au_req *req =
-			au_container_of(pos, struct au_req, queued);
-		int hidden;
-
-		if (req->fd != fd ||
-		    (req->flags & (AU_REQ_F_NODE_FILE | AU_REQ_F_HIDDEN_FD)))
-			continue;
-		hidden = au_ring_keep_fd(fd);
-		if (hidden < 0)
-			continue;
-		req->fd = hidden;
-		au_req_set(req, AU_REQ_F_HIDDEN_FD | AU_REQ_F_COMPLETE_SLOW);
-	}
+	     pos = pos->next)
+		au_req_keep_fd(au_container_of(pos, struct au_req, queued), fd);
 }
 
 void au_aio_stop(struct au_ring *ring)

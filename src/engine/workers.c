@@ -332,22 +332,10 @@ void au_workers_fd_closing(struct au_ring *ring, int fd)
 		struct au_list *pos;
 
 		for (pos = p->queue[k].reqs.next; pos != &p->queue[k].reqs;
-		     pos = pos->next) {
-			struct au_req *req =
-				au_container_of(pos, struct au_req, queued);
-			int hidden;
-
-			if (req->fd != fd ||
-			    (req->flags &
-			     (AU_REQ_F_NODE_FILE | AU_REQ_F_HIDDEN_FD)))
-				continue;
-			hidden = au_ring_keep_fd(fd);
-			if (hidden < 0)
-				continue;
-			req->fd = hidden;
-			au_req_set(req,
-				   AU_REQ_F_HIDDEN_FD | AU_REQ_F_COMPLETE_SLOW);
-		}
+		     pos = pos->next)
+			au_req_keep_fd(au_container_of(pos, struct au_req,
+						       queued),
+				       fd);
 	}
 	au_unlock(&p->lock);
 }

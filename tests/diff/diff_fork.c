@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/atomic.h"
 #include "diff.h"
+#include "../tsan_fork.h"
 
 /* What both processes see. */
 struct both {
@@ -59,17 +60,6 @@ int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
 	return no_leak_check;
-}
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-/* Forking with threads around is what this is about. */
-__attribute__((visibility("default"))) const char *
-__tsan_default_options(void);
-
-const char *__tsan_default_options(void)
-{
-	return "die_after_fork=0";
 }
 #endif
 

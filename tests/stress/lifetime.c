@@ -475,16 +475,24 @@ static void test_close_while_a_thread_waits(uint32_t flags)
 	ST_CHECK(st_fds_settle(before));
 }
 
+/* A ring, and a copy of its descriptor that no call has named. */
+static int ring_and_copy(struct st_ring *r, uint32_t flags)
+{
+	int copy;
+
+	st_ring_init(r, 8, flags);
+	copy = fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
+	ST_CHECK(copy >= 0);
+	return copy;
+}
+
 /* The last descriptor may be a copy that no call ever named. */
 static void test_last_close_of_a_dup(uint32_t flags)
 {
 	unsigned int before = st_fds();
 	struct st_ring r;
-	int copy;
+	int copy = ring_and_copy(&r, flags);
 
-	st_ring_init(&r, 8, flags);
-	copy = fcntl(r.fd, F_DUPFD_CLOEXEC, 0);
-	ST_CHECK(copy >= 0);
 	st_ring_exit(&r);
 	ST_CHECK(anyuring_close(copy) == 0);
 	ST_CHECK(st_fds_settle(before));
@@ -512,11 +520,8 @@ static void test_requests_on_a_copy_of_the_ring(uint32_t flags)
 {
 	unsigned int before = st_fds();
 	struct st_ring r;
-	int copy;
+	int copy = ring_and_copy(&r, flags);
 
-	st_ring_init(&r, 8, flags);
-	copy = fcntl(r.fd, F_DUPFD_CLOEXEC, 0);
-	ST_CHECK(copy >= 0);
 	st_prep(&r, IORING_OP_POLL_ADD, copy, NULL, 0, 0, 1)->poll32_events =
 		POLLIN;
 	ST_CHECK(st_enter(&r, 0, 0) == 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stress.h"
+#include "../tsan_fork.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -48,17 +49,6 @@ static void crashed(int sig)
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
-
-#if defined(__SANITIZE_THREAD__)
-/* Forking with threads around is what some of these programs are about. */
-__attribute__((visibility("default"))) const char *
-__tsan_default_options(void);
-
-const char *__tsan_default_options(void)
-{
-	return "die_after_fork=0";
-}
-#endif
 
 void st_begin(const char *name, unsigned int limit_s)
 {
