@@ -75,6 +75,8 @@ static void resize_take(struct au_ring *ring, const struct au_ring *fresh)
 	ring->rings_size = fresh->rings_size;
 	ring->sqes_size = fresh->sqes_size;
 	ring->mapped = fresh->mapped;
+	ring->view_rings = fresh->view_rings;
+	ring->view_sqes = fresh->view_sqes;
 	/* How much room there is has to be seen. */
 	ring->cq_head_seen = fresh->shared->cq_head;
 	ring->cq_limit = ring->cq_tail;

@@ -409,6 +409,21 @@ static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 }
 
 /* NO_MMAP: the application brings the memory. */
+/*
+ * A view of our own of the application's memory, which it may unmap before it
+ * is done with the ring, as the kernel keeps the pages. Bytes to unmap; 0: the
+ * memory is private, and there is but the one view.
+ */
+static size_t ring_view(void **at, size_t size)
+{
+	long r = au_syscall(SYS_mremap, *at, 0, size, MREMAP_MAYMOVE, NULL);
+
+	if (r < 0 && r > -4096)
+		return 0;
+	*at = (void *)r;
+	return size;
+}
+
 static int ring_use_memory(struct au_ring *ring,
 			   const struct io_uring_params *p, void **shared,
 			   void **sqes)
@@ -422,6 +437,8 @@ static int ring_use_memory(struct au_ring *ring,
 		return -EFAULT;
 	*shared = au_ptr(r);
 	*sqes = au_ptr(s);
+	ring->view_rings = ring_view(shared, ring->rings_size);
+	ring->view_sqes = ring_view(sqes, ring->sqes_size);
 	memset(*shared, 0, sizeof(*ring->shared));
 	return 0;
 }
@@ -471,10 +488,19 @@ int au_ring_memory_make(struct au_ring *ring, struct io_uring_params *p)
 	return 0;
 }
 
+static void ring_unview(void *at, size_t *size)
+{
+	if (*size)
+		(void)au_syscall(SYS_munmap, at, *size);
+	*size = 0;
+}
+
 void au_ring_memory_free(struct au_ring *ring)
 {
 	if (ring->mapped)
 		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
+	ring_unview(ring->shared, &ring->view_rings);
+	ring_unview(ring->sqes, &ring->view_sqes);
 	au_fd_close_hidden(ring->mem_fd);
 	ring->mem_fd = -1;
 	ring->mapped = 0;
@@ -534,6 +560,7 @@ static void ring_leave_memory(struct au_ring *ring)
 		return;
 	ring->cqes = (void *)((char *)r +
 			      ((char *)ring->cqes - (char *)ring->shared));
+	ring_unview(ring->shared, &ring->view_rings);
 	ring->shared = (void *)r;
 	ring->mapped = ring->rings_size;
 }

@@ -195,6 +195,8 @@ struct au_ring {
 	int mem_fd; /* memfd behind the mappings, -1 with NO_MMAP; hidden */
 	size_t rings_size, sqes_size;
 	size_t mapped; /* bytes at `shared` that are ours to unmap */
+	/* NO_MMAP, in shared memory: bytes of our own views of it */
+	size_t view_rings, view_sqes;
 	void *chunks; /* slabs of requests */
 	uint32_t nr_chunks;
 	int clockid; /* of waits */

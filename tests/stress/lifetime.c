@@ -153,8 +153,8 @@ static void test_deferred_work_is_announced_each_time(void)
 	st_ring_init(&r, 8,
 		     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
 			     IORING_SETUP_TASKRUN_FLAG);
-	ST_CHECK(!anyuring_register((unsigned int)r.fd,
-				    IORING_REGISTER_EVENTFD, &efd, 1));
+	ST_CHECK(!anyuring_register((unsigned int)r.fd, IORING_REGISTER_EVENTFD,
+				    &efd, 1));
 	for (uint64_t i = 0; i < 50; i++) {
 		struct pollfd pfd = { .fd = efd, .events = POLLIN };
 		struct io_uring_cqe cqe;
@@ -191,16 +191,16 @@ static void test_deferred_workers_are_announced(void)
 	pair(p);
 	st_ring_init(&r, 8,
 		     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
-	ST_CHECK(!anyuring_register((unsigned int)r.fd,
-				    IORING_REGISTER_EVENTFD, &efd, 1));
+	ST_CHECK(!anyuring_register((unsigned int)r.fd, IORING_REGISTER_EVENTFD,
+				    &efd, 1));
 	for (uint64_t i = 0; i < 50; i++) {
 		struct pollfd pfd = { .fd = efd, .events = POLLIN };
 		struct io_uring_cqe cqe;
 		uint64_t count;
 
 		st_prep(&r, IORING_OP_FSYNC, p[0], NULL, 0, 0, i);
-		st_prep(&r, IORING_OP_READ, p[0], c, 1, (uint64_t)-1, i)
-			->flags = IOSQE_ASYNC;
+		st_prep(&r, IORING_OP_READ, p[0], c, 1, (uint64_t)-1, i)->flags =
+			IOSQE_ASYNC;
 		ST_CHECK(st_enter(&r, 0, 0) == 2);
 		ST_CHECK(write(p[1], "x", 1) == 1);
 		for (int got = 0; got < 2;) {
@@ -356,14 +356,47 @@ static void test_hard_links_end_with_the_ring(void)
 			IOSQE_IO_HARDLINK;
 		st_prep(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0, 1)->flags =
 			IOSQE_IO_HARDLINK;
-		st_prep(&r, IORING_OP_READ, p[0], c, 1, (uint64_t)-1, 2)
-			->flags = IOSQE_ASYNC | IOSQE_IO_HARDLINK;
-		st_prep(&r, IORING_OP_READ, p[0], c, 1, (uint64_t)-1, 3)
-			->flags = IOSQE_ASYNC;
+		st_prep(&r, IORING_OP_READ, p[0], c, 1, (uint64_t)-1, 2)->flags =
+			IOSQE_ASYNC | IOSQE_IO_HARDLINK;
+		st_prep(&r, IORING_OP_READ, p[0], c, 1, (uint64_t)-1, 3)->flags =
+			IOSQE_ASYNC;
 		ST_CHECK(st_enter(&r, 0, 0) == 4);
 		st_ring_exit(&r);
 	}
 	unpair(p);
+	ST_CHECK(st_fds_settle(before));
+}
+
+/* A ring in memory of ours, mapped `how`: the memory. */
+static char *no_mmap_ring(struct st_ring *r, uint32_t flags, int how)
+{
+	struct io_uring_params prm = { .flags = IORING_SETUP_NO_MMAP | flags,
+				       .sq_thread_idle = 1000 };
+	char *mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			 how | MAP_ANONYMOUS, -1, 0);
+
+	ST_CHECK(mem != MAP_FAILED);
+	prm.cq_off.user_addr = (uintptr_t)mem;
+	prm.sq_off.user_addr = (uintptr_t)mem + 4096;
+	ST_CHECK(st_ring_try(r, 8, &prm) == 0);
+	return mem;
+}
+
+/* As liburing ends a ring: what is shared may go before the descriptor. */
+static void test_no_mmap_memory_goes_first(uint32_t flags)
+{
+	unsigned int before = st_fds();
+
+	for (int i = 0; i < 20; i++) {
+		struct st_ring r;
+		char *mem = no_mmap_ring(&r, flags, MAP_SHARED);
+
+		st_prep(&r, IORING_OP_NOP, -1, NULL, 0, 0, 1);
+		ST_CHECK(st_enter(&r, 0, 0) == 1);
+		munmap(mem, 8192);
+		(void)poll(NULL, 0, 1);
+		ST_CHECK(anyuring_close(r.fd) == 0);
+	}
 	ST_CHECK(st_fds_settle(before));
 }
 
@@ -376,17 +409,9 @@ static void test_no_mmap_memory_goes_after_close(uint32_t flags)
 
 	pair(p);
 	for (int i = 0; i < 20; i++) {
-		struct io_uring_params prm = { .flags = IORING_SETUP_NO_MMAP |
-							flags,
-					       .sq_thread_idle = 1000 };
-		char *mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		struct st_ring r;
+		char *mem = no_mmap_ring(&r, flags, MAP_PRIVATE);
 
-		ST_CHECK(mem != MAP_FAILED);
-		prm.cq_off.user_addr = (uintptr_t)mem;
-		prm.sq_off.user_addr = (uintptr_t)mem + 4096;
-		ST_CHECK(st_ring_try(&r, 8, &prm) == 0);
 		st_prep(&r, IORING_OP_READ, p[0], &c, 1, (uint64_t)-1, 1)
 			->flags = IOSQE_ASYNC;
 		st_prep(&r, IORING_OP_POLL_ADD, p[0], NULL, 0, 0, 2)
@@ -566,17 +591,17 @@ static void test_fork_with_pending(void)
 }
 
 /* Each in a process of its own: one that hangs or crashes is one failure. */
-#define RUN(f, ...)                                             \
-	do {                                                    \
-		pid_t pid = fork();                             \
-                                                                \
-		ST_CHECK(pid >= 0);                             \
-		if (!pid) {                                     \
-			st_begin("stress-lifetime", CASE_S);    \
-			st_warm_up();                           \
-			f(__VA_ARGS__);                         \
-			exit(0);                                \
-		}                                               \
+#define RUN(f, ...)                                                  \
+	do {                                                         \
+		pid_t pid = fork();                                  \
+                                                                     \
+		ST_CHECK(pid >= 0);                                  \
+		if (!pid) {                                          \
+			st_begin("stress-lifetime", CASE_S);         \
+			st_warm_up();                                \
+			f(__VA_ARGS__);                              \
+			exit(0);                                     \
+		}                                                    \
 		failed += !ended_well(pid, #f "(" #__VA_ARGS__ ")"); \
 	} while (0)
 
@@ -615,6 +640,8 @@ int main(void)
 	RUN(test_long_chain, IORING_SETUP_SQPOLL, false);
 	RUN(test_long_chain, IORING_SETUP_SQPOLL, true);
 	RUN(test_hard_links_end_with_the_ring);
+	RUN(test_no_mmap_memory_goes_first, 0);
+	RUN(test_no_mmap_memory_goes_first, IORING_SETUP_SQPOLL);
 	RUN(test_no_mmap_memory_goes_after_close, 0);
 	RUN(test_no_mmap_memory_goes_after_close, IORING_SETUP_SQPOLL);
 	RUN(test_pending_survives_sync_cancel);
