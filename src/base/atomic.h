@@ -50,7 +50,16 @@ static inline void au_fence_full(void)
 #endif
 }
 
-/* The same right behind one of the read-modify-write operations above. */
+/*
+ * One side of a pair whose other side is au_membarrier(): the compiler keeps
+ * the order, and the other side makes this CPU keep it.
+ */
+static inline void au_fence_light(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* A full one right behind one of the read-modify-write operations above. */
 static inline void au_fence_after_rmw(void)
 {
 #if !defined(__x86_64__) && !defined(__i386__)

@@ -545,7 +545,7 @@ static void keep_fds(struct au_ring *ring)
  */
 static void keep_registered(struct au_ring *ring)
 {
-	if (!ring->lock.word)
+	if (!au_biased_held(&ring->lock))
 		return;
 	memset(&ring->kbufs, 0, sizeof(ring->kbufs));
 	if (!ring->changing)
@@ -577,7 +577,8 @@ void au_common_fork_child(struct au_ring *ring, bool keeps)
 	au_ring_reset_private(ring);
 	ring->asking = NULL;
 	common_pid = 0;
-	ring->lock.word = 0;
+	memset(&ring->lock, 0, sizeof(ring->lock));
+	ring->common = NULL;
 	ring->foreign = keep;
 	au_store_relaxed(&ring->alive, keep);
 	if (!keep)

@@ -174,7 +174,7 @@ static int enter(struct au_ring *ring, unsigned int to_submit,
 		return -EBADF;
 	}
 	ring->nr_inside++;
-	ring->enter_seq++;
+	au_store_relaxed(&ring->enter_seq, ring->enter_seq + 1);
 	r = enter_locked(ring, to_submit, min_complete, flags, argp, argsz);
 	ring->nr_inside--;
 	if (au_unlikely(ring->readable)) {

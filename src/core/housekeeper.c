@@ -35,12 +35,15 @@
 #define HK_TICK_NS     AU_NSEC_PER_MSEC
 #define HK_QUIET_TICKS 3 /* looks without an enter before nesting */
 #define HK_EVENTS      64
+/* A ring that is entered all the time is looked at as seldom as that. */
+#define HK_BUSY_TICKS 1024
 
 static struct {
 	struct au_lock lock;
 	bool running;
 	int epfd, wakefd;
 	uint32_t asleep; /* sleeps for longer than a tick */
+	uint32_t busy_ticks; /* looks that were not worth it */
 	struct au_list rings; /* of au_ring.hk_node, under lock */
 } hk = { .epfd = -1, .wakefd = -1, .rings = { &hk.rings, &hk.rings } };
 
@@ -100,6 +103,18 @@ static void hk_announce(struct au_ring *ring)
 		au_ring_announce(ring);
 }
 
+/* Was it entered since the last look? Called without its lock. */
+static bool hk_busy(struct au_ring *ring)
+{
+	uint32_t seq = au_load_relaxed(&ring->enter_seq);
+
+	if (seq == au_load_relaxed(&ring->hk_seq))
+		return false;
+	au_store_relaxed(&ring->hk_seq, seq);
+	au_store_relaxed(&ring->hk_quiet, 0);
+	return ++hk.busy_ticks % HK_BUSY_TICKS;
+}
+
 /*
  * One look at a ring. Returns when to look again: a tick, its next timer, or
  * never (its nested events tell).
@@ -108,19 +123,16 @@ static uint64_t hk_visit(struct au_ring *ring)
 {
 	uint64_t now = au_now_ns(), next = now + HK_TICK_NS;
 
-	if (!au_ring_trylock(ring))
+	/* Whoever entered meanwhile served it, and is not to be disturbed. */
+	if (hk_busy(ring) || !au_ring_trylock(ring))
 		return next;
 	if (!ring->alive || !ring->pending.nr) {
 		hk_leave(ring);
 		au_ring_unlock(ring);
 		return AU_NSEC_FOREVER;
 	}
-	if (ring->hk_seq != ring->enter_seq) {
-		ring->hk_seq = ring->enter_seq;
-		ring->hk_quiet = 0;
-	} else if (ring->hk_quiet < HK_QUIET_TICKS) {
+	if (ring->hk_quiet < HK_QUIET_TICKS)
 		ring->hk_quiet++;
-	}
 	if (ring->nr_inside) {
 		/* A whole tick inside: that thread serves the ring. */
 		if (ring->hk_quiet)
@@ -226,8 +238,8 @@ void au_housekeeper_attend_slow(struct au_ring *ring)
 	int r = 0;
 
 	hk_unnest(ring);
-	ring->hk_seq = ring->enter_seq;
-	ring->hk_quiet = 0;
+	au_store_relaxed(&ring->hk_seq, ring->enter_seq);
+	au_store_relaxed(&ring->hk_quiet, 0);
 	au_lock(&hk.lock);
 	if (!hk.running)
 		r = hk_start();

@@ -284,7 +284,7 @@ void au_req_worker_done(struct au_ring *ring, struct au_req *req)
 bool au_ring_hand_back(struct au_ring *ring, struct au_req *req)
 {
 	(void)au_mpscq_push(&ring->done, &req->node);
-	/* pairs with the fence in ring.h:au_ring_unlock() */
+	/* So that a holder whom the trylock meets sees it; see au_ring_unlock() */
 	au_fence_after_rmw();
 	if (!au_ring_trylock(ring))
 		return false;

@@ -23,14 +23,14 @@
 static bool resize_sq(const struct au_ring *from, struct au_ring *to)
 {
 	uint32_t tail = AU_READ_ONCE(from->shared->sq_tail);
+	unsigned int shift = from->sqe_shift;
 
 	if (tail - from->sq_head > to->sq_entries)
 		return false;
 	for (uint32_t i = from->sq_head; i != tail; i++)
-		memcpy(to->sqes + (size_t)(i & to->sq_mask) * to->sqe_size,
-		       from->sqes +
-			       (size_t)(i & from->sq_mask) * from->sqe_size,
-		       to->sqe_size);
+		memcpy(to->sqes + ((size_t)(i & to->sq_mask) << shift),
+		       from->sqes + ((size_t)(i & from->sq_mask) << shift),
+		       1U << shift);
 	to->shared->sq_head = from->sq_head;
 	to->shared->sq_tail = tail;
 	return true;
@@ -91,7 +91,7 @@ static int resize(struct au_ring *ring, struct au_ring *fresh,
 	fresh->sq_mask = p->sq_entries - 1;
 	fresh->cq_entries = p->cq_entries;
 	fresh->cq_mask = p->cq_entries - 1;
-	fresh->sqe_size = ring->sqe_size;
+	fresh->sqe_shift = ring->sqe_shift;
 	fresh->cqe_shift = ring->cqe_shift;
 	fresh->mem_fd = -1;
 	r = au_ring_memory_make(fresh, p);

@@ -27,6 +27,7 @@
 #include "core/sqpoll.h"
 #include "sys/clock.h"
 #include "sys/futex.h"
+#include "sys/membarrier.h"
 #include "sys/poll.h"
 #include "sys/syscall.h"
 #include "sys/uaccess.h"
@@ -118,7 +119,6 @@ void au_ring_unlocked_slow(struct au_ring *ring)
 		/* What a DEFER_TASKRUN ring's owner has to do stays there. */
 		again = !ring->announced;
 		au_ring_release(ring);
-		au_fence_after_rmw();
 	}
 }
 
@@ -389,7 +389,7 @@ static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
 	}
 	ring->rings_size = au_align_up(ring->rings_size, 4096);
 	ring->sqes_size =
-		au_align_up((size_t)ring->sq_entries * ring->sqe_size, 4096);
+		au_align_up((size_t)ring->sq_entries << ring->sqe_shift, 4096);
 
 	p->sq_off.head = offsetof(struct au_ring_shared, sq_head);
 	p->sq_off.tail = offsetof(struct au_ring_shared, sq_tail);
@@ -615,6 +615,7 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	struct au_ring *ring;
 	int r;
 
+	au_membarrier_begin();
 	rings_collect();
 	ring = ring_new();
 	if (!ring)
@@ -625,7 +626,7 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	ring->sq_mask = p->sq_entries - 1;
 	ring->cq_entries = p->cq_entries;
 	ring->cq_mask = p->cq_entries - 1;
-	ring->sqe_size = p->flags & IORING_SETUP_SQE128 ? 128 : 64;
+	ring->sqe_shift = p->flags & IORING_SETUP_SQE128 ? 7 : 6;
 	ring->cqe_shift = p->flags & IORING_SETUP_CQE32 ? 1 : 0;
 	if (p->flags & IORING_SETUP_IOPOLL)
 		ring->special = AU_SPECIAL_IOPOLL;

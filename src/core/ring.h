@@ -20,7 +20,7 @@
 #include <pthread.h>
 #include "base/hash.h"
 #include "base/list.h"
-#include "base/lock.h"
+#include "base/biased.h"
 #include "base/mpscq.h"
 #include "core/common.h"
 #include "core/req.h"
@@ -99,26 +99,22 @@ struct au_ring {
 		uint32_t sq_entries, sq_mask;
 		uint32_t cq_entries, cq_mask;
 		uint32_t setup_flags; /* IORING_SETUP_* */
-		uint32_t sqe_size;
+		uint8_t sqe_shift; /* SQEs take 1 << sqe_shift bytes */
 		uint8_t cqe_shift; /* CQEs take 1 << cqe_shift 16-byte slots */
+		struct au_common *common; /* NULL: nobody forked since */
 	} au_aligned_cacheline;
 
 	/* submission: the submitter writes */
 	struct {
-		struct au_lock lock;
+		struct au_biased lock;
 		uint32_t sq_head; /* the true one; the shared one follows */
 		struct au_slist_node *free_reqs;
-		struct au_req *link_head, *link_tail; /* chain being built */
+		struct au_req *link_head; /* chain being built */
 		uint32_t nr_inflight; /* requests between fetch and CQE */
-		uint32_t nr_deferred; /* of those, waiting for earlier ones */
 		uint32_t special; /* AU_SPECIAL_*: no SQE is a plain one */
-		bool drain_disabled;
-		bool drain_running;
-		bool link_running; /* the next of a chain is being started */
+		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
 		bool disabled; /* R_DISABLED and not enabled yet */
 		bool prep_failed; /* a lazy op's pointers turned out bad */
-		int32_t owner_tid; /* SINGLE_ISSUER: who may submit; 0 nobody */
-		struct au_common *common; /* NULL: nobody forked since */
 	} au_aligned_cacheline;
 
 	/* who is inside, who serves: every enter writes */
@@ -177,7 +173,12 @@ struct au_ring {
 	/* the submitter writes */
 	uint8_t *hints au_aligned_cacheline; /* see au_fd_hint() */
 	uint32_t hints_max;
+	uint32_t nr_deferred; /* in flight, waiting for earlier ones */
+	struct au_req *link_tail;
 	bool submitting; /* transfers are held until the call's end */
+	bool drain_disabled;
+	bool drain_running;
+	bool link_running; /* the next of a chain is being started */
 	struct au_aio *aio; /* NULL until first needed */
 	struct au_slist link_next; /* chained requests whose turn it is */
 	struct au_slist cancelled; /* taken back, not completed yet */
@@ -284,7 +285,7 @@ static inline struct au_ring *au_ring_lookup(unsigned int fd, int *err)
 /* The lock is taken through these two: what was cached is stale then. */
 static inline void au_ring_lock(struct au_ring *ring) AU_NO_ANALYSIS
 {
-	au_lock(&ring->lock);
+	au_biased_lock(&ring->lock);
 	ring->now_ns = 0;
 	if (au_unlikely(ring->common))
 		au_common_enter(ring);
@@ -292,11 +293,11 @@ static inline void au_ring_lock(struct au_ring *ring) AU_NO_ANALYSIS
 
 static inline bool au_ring_trylock(struct au_ring *ring) AU_NO_ANALYSIS
 {
-	if (!au_trylock(&ring->lock))
+	if (!au_biased_trylock(&ring->lock))
 		return false;
 	ring->now_ns = 0;
 	if (au_unlikely(ring->common) && !au_common_try_enter(ring)) {
-		au_unlock(&ring->lock);
+		au_biased_unlock(&ring->lock);
 		return false;
 	}
 	return true;
@@ -307,7 +308,7 @@ static inline void au_ring_release(struct au_ring *ring) AU_NO_ANALYSIS
 {
 	if (au_unlikely(ring->common))
 		au_common_leave(ring);
-	au_unlock(&ring->lock);
+	au_biased_unlock(&ring->lock);
 }
 
 /*
@@ -335,13 +336,11 @@ void au_ring_unlocked_slow(struct au_ring *ring);
 
 /*
  * Unlocks, then does what arrived for the holder meanwhile: a worker that found
- * the lock taken left its request to us. The fence pairs with the one in
- * issue.c:au_ring_hand_back().
+ * the lock taken left its request to us (issue.c:au_ring_hand_back()).
  */
 static inline void au_ring_unlock(struct au_ring *ring) AU_NO_ANALYSIS
 {
 	au_ring_release(ring);
-	au_fence_after_rmw();
 	if (au_unlikely(!au_mpscq_empty(&ring->done)))
 		au_ring_unlocked_slow(ring);
 }

@@ -34,7 +34,7 @@ static inline bool sq_next(struct au_ring *ring,
 			return false;
 		}
 	}
-	*sqe = (const void *)(ring->sqes + (size_t)(i * ring->sqe_size));
+	*sqe = (const void *)(ring->sqes + ((size_t)i << ring->sqe_shift));
 	return true;
 }
 
