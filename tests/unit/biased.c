@@ -11,13 +11,18 @@
 
 static struct au_biased lock;
 
+static bool owned(void)
+{
+	return lock.owner == (uintptr_t)au_biased_self;
+}
+
 /* Takes and gives it until it is this thread's; false if it cannot be. */
 static bool earn(void)
 {
 	for (int i = 0; i < 1 << 16; i++) {
 		au_biased_lock(&lock);
 		au_biased_unlock(&lock);
-		if (lock.owner == au_biased_self())
+		if (owned())
 			return true;
 	}
 	return false;
@@ -63,7 +68,7 @@ static void test_is_earned_lost_and_earned_later(void **state)
 		skip();
 	patience = lock.patience;
 	assert_null(in_thread(lock_and_unlock));
-	assert_int_not_equal(lock.owner, au_biased_self());
+	assert_false(owned());
 	assert_int_equal(lock.patience, patience + 1);
 	assert_true(earn());
 	assert_false(au_biased_held(&lock));
@@ -74,12 +79,12 @@ static void test_has_an_owner_only_between_two(void **state)
 	if (!earn())
 		skip();
 	au_biased_lock(&lock);
-	assert_true(lock.inside);
+	assert_ptr_equal(au_biased_self->inside, &lock);
 	assert_true(au_biased_held(&lock));
 	/* Another thread's trylock takes the bias, not the lock. */
 	assert_null(in_thread(trylock));
-	assert_int_equal(lock.owner, 0);
-	assert_true(lock.inside);
+	assert_false(owned());
+	assert_true(au_biased_held(&lock));
 	/* Nor does a handler's of the same thread. */
 	assert_false(au_biased_trylock(&lock));
 	au_biased_unlock(&lock);
@@ -96,6 +101,25 @@ static void test_a_handler_finds_it_held(void **state)
 	au_biased_unlock(&lock);
 	assert_true(au_biased_trylock(&lock));
 	au_biased_unlock(&lock);
+}
+
+/* A thread owns two, and is in both. */
+static void test_second_one_is_taken_by_its_mutex(void **state)
+{
+	struct au_biased first = { 0 };
+
+	if (!earn())
+		skip();
+	first = lock;
+	au_biased_lock(&first);
+	assert_ptr_equal(au_biased_self->inside, &first);
+	au_biased_lock(&lock);
+	assert_true(lock.by_mutex);
+	au_biased_unlock(&lock);
+	assert_ptr_equal(au_biased_self->inside, &first);
+	au_biased_unlock(&first);
+	assert_null(au_biased_self->inside);
+	assert_false(au_biased_held(&lock) || au_biased_held(&first));
 }
 
 /* One runs, others get in its way; nobody is ever in with another one. */
@@ -228,6 +252,8 @@ int main(void)
 		cmocka_unit_test_setup(test_has_an_owner_only_between_two,
 				       setup),
 		cmocka_unit_test_setup(test_a_handler_finds_it_held, setup),
+		cmocka_unit_test_setup(test_second_one_is_taken_by_its_mutex,
+				       setup),
 		cmocka_unit_test_setup(test_excludes, setup),
 		cmocka_unit_test_setup(test_no_letter_stays, setup),
 	};
