@@ -86,9 +86,11 @@ static void pairs(unsigned int nr)
 	}
 	submit(2 * nr);
 	for (unsigned int i = 0; i < 2 * nr; i++) {
-		int res = ring.cq.cqes[(head + i) & ring.cq.ring_mask].res;
+		const struct io_uring_cqe *cqe =
+			&ring.cq.cqes[(head + i) & ring.cq.ring_mask];
 
-		if (res != (i & 1 ? 0 : -ECANCELED))
+		/* Either may come first. */
+		if (cqe->res != ((cqe->user_data - reaped) & 1 ? 0 : -ECANCELED))
 			abort();
 	}
 	reaped += 2 * nr;
