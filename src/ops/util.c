@@ -69,9 +69,7 @@ static int iovec_check(const struct iovec *iov, uint32_t nr)
 			return -EINVAL;
 	}
 	for (uint32_t i = 0; i < nr; i++) {
-		uintptr_t base = (uintptr_t)iov[i].iov_base;
-
-		if ((intptr_t)(base | (base + iov[i].iov_len)) < 0)
+		if (!au_user_range((uintptr_t)iov[i].iov_base, iov[i].iov_len))
 			return -EFAULT;
 	}
 	return 0;

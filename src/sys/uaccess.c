@@ -184,6 +184,41 @@ long au_strncpy_from_user(char *dst, uint64_t src, size_t max)
 	return -ENAMETOOLONG;
 }
 
+/*
+ * Where user addresses end. With five levels of page tables that is 2^56; only
+ * then is there memory to be had above 2^47.
+ */
+static au_cold uint64_t user_end_ask(void)
+{
+#if defined(__x86_64__)
+	const uint64_t four = 1UL << 47, five = 1UL << 56;
+	long r = au_syscall(SYS_mmap, 1UL << 50, PAGE, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS |
+				    MAP_FIXED_NOREPLACE,
+			    -1, 0);
+
+	if (r < 0 && r > -4096)
+		return r == -EEXIST ? five : four;
+	(void)au_syscall(SYS_munmap, r, PAGE);
+	return (uint64_t)r >= four ? five : four;
+#else
+	return 1UL << 63;
+#endif
+}
+
+bool au_user_range(uint64_t addr, uint64_t n)
+{
+	static uint64_t end;
+	uint64_t e = au_load_relaxed(&end);
+
+	if (au_unlikely(!e)) {
+		e = user_end_ask();
+		au_store_relaxed(&end, e);
+	}
+	/* The last page is nobody's. */
+	return addr + n >= addr && addr + n <= e - PAGE;
+}
+
 int au_user_writable(uint64_t addr, size_t n)
 {
 	uint64_t start = addr & ~(PAGE - 1);

@@ -68,6 +68,9 @@ int au_copy_to_user(uint64_t dst, const void *src, size_t n) au_must_check;
  */
 long au_strncpy_from_user(char *dst, uint64_t src, size_t max) au_must_check;
 
+/* Could the range be user memory at all, mapped or not? */
+bool au_user_range(uint64_t addr, uint64_t n);
+
 /* Is every page of the range mapped and writable? 0 or -EFAULT. */
 int au_user_writable(uint64_t addr, size_t n) au_must_check;
 

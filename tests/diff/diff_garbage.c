@@ -107,7 +107,7 @@ static void fill(struct world *w, struct io_uring_sqe *s, uint8_t op)
 				 (uintptr_t)w->iov,
 				 (uintptr_t)&w->msg,
 				 (uintptr_t)&w->ts,
-				 (uintptr_t) "f",
+				 (uintptr_t)w->path,
 				 (uintptr_t)diff_bad_ptr() };
 	const uint64_t fd[] = { (uint64_t)w->file,
 				(uint64_t)w->rd,
@@ -170,7 +170,7 @@ static int which(const struct world *w, uint64_t v)
 {
 	const uint64_t ptr[] = { (uintptr_t)w->buf,  (uintptr_t)w->iov,
 				 (uintptr_t)&w->msg, (uintptr_t)&w->ts,
-				 (uintptr_t) "f",    (uintptr_t)diff_bad_ptr(),
+				 (uintptr_t)w->path, (uintptr_t)diff_bad_ptr(),
 				 (uint64_t)-1 };
 
 	for (size_t i = 0; i < AU_ARRAY_SIZE(ptr); i++) {

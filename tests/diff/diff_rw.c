@@ -228,6 +228,49 @@ static void bad_buffers(struct diff *d)
 	munmap(ro, 4096);
 }
 
+/* A vector that cannot be is told of before the descriptor. */
+static void bad_vectors(struct diff *d)
+{
+	static const uint64_t base[] = {
+		0,
+		4096,
+		(1UL << 47) - 4096,
+		(1UL << 47) - 4095,
+		1UL << 47,
+		1UL << 55,
+		1UL << 57,
+		0x2020202020202020,
+		1UL << 63,
+		(uint64_t)-1,
+	};
+	static const uint64_t len[] = { 0, 1, 1UL << 46, 1UL << 63 };
+	static const uint8_t op[] = { IORING_OP_READV, IORING_OP_WRITEV };
+	int good = diff_file(d, "f", 10);
+	struct iovec iov[2] = { 0 };
+	struct ring r;
+
+	ring_open(d, &r, 4, IORING_SETUP_SUBMIT_ALL);
+	for (size_t b = 0; b < AU_ARRAY_SIZE(base); b++) {
+		for (size_t l = 0; l < 2 * AU_ARRAY_SIZE(len); l++) {
+			iov[l % 2].iov_base = (void *)base[b];
+			iov[l % 2].iov_len = len[l / 2];
+			iov[1 - l % 2] = (struct iovec){ 0 };
+			diff_say(d, "base %#llx len %#llx",
+				 (unsigned long long)base[b],
+				 (unsigned long long)len[l / 2]);
+			for (int k = 0; k < 4; k++) {
+				ring_sqe(&r, op[k % 2], k / 2 ? good : 9999,
+					 iov, 2, 0);
+				ring_run(&r, 1, RING_ORDER);
+			}
+			ring_sqe(&r, IORING_OP_READV, 9999, &iov[l % 2], 1, 0);
+			ring_run(&r, 1, RING_ORDER);
+		}
+	}
+	ring_close(&r);
+	close(good);
+}
+
 static void bad_descriptors(struct diff *d)
 {
 	int ro = diff_file(d, "f", 10), wo, dir, opath, p[2];
@@ -817,6 +860,7 @@ static const struct diff_test tests[] = {
 	{ "positions_in_order", positions_in_order, DIFF_ALL },
 	{ "vectors", vectors, DIFF_PLAIN | DIFF_DEFER },
 	{ "bad_buffers", bad_buffers, DIFF_SYNC },
+	{ "bad_vectors", bad_vectors, DIFF_PLAIN },
 	{ "bad_descriptors", bad_descriptors, DIFF_PLAIN | DIFF_DEFER },
 	{ "pipes", pipes, DIFF_ALL },
 	{ "pipe_full", pipe_full, DIFF_ALL },
