@@ -51,6 +51,56 @@ static struct common_slot *common_slot(const struct au_ring *ring)
 	return au_container_of(ring->common, struct common_slot, common);
 }
 
+/* ---- overflow ---- */
+
+/* Stored at once, and as one, should the holder die. */
+static void spill_set(struct au_ring *ring, uint32_t first, uint32_t nr)
+{
+	const struct au_common_overflow o = { first, nr };
+
+	ring->common->overflow = o;
+	ring->nr_overflow = nr;
+}
+
+bool au_common_spill(struct au_ring *ring, const struct au_overflow *o)
+{
+	struct common_slot *s = common_slot(ring);
+
+	if (ring->nr_overflow == COMMON_SPILL)
+		return false;
+	s->spill[(s->common.overflow.first + ring->nr_overflow) % COMMON_SPILL] =
+		*o;
+	spill_set(ring, s->common.overflow.first, ring->nr_overflow + 1);
+	return true;
+}
+
+struct au_overflow *au_common_spilled(struct au_ring *ring)
+{
+	struct common_slot *s = common_slot(ring);
+	const struct au_common_move move = { s->common.overflow.first,
+					     ring->cq_tail };
+
+	s->common.move = move;
+	return &s->spill[s->common.overflow.first % COMMON_SPILL];
+}
+
+void au_common_spill_pop(struct au_ring *ring)
+{
+	spill_set(ring, ring->common->overflow.first + 1,
+		  ring->nr_overflow - 1);
+}
+
+/* Who died may have published one and not have popped it yet. */
+static void spill_recover(struct au_ring *ring, uint32_t tail)
+{
+	struct au_common *c = ring->common;
+
+	ring->nr_overflow = c->overflow.nr;
+	if (c->overflow.nr && c->move.which == c->overflow.first &&
+	    (int32_t)(tail - c->move.tail) > 0)
+		au_common_spill_pop(ring);
+}
+
 /* ---- the lock ---- */
 
 /* What a holder published before it died has happened; the rest has not. */
@@ -65,7 +115,10 @@ static void common_recover(struct au_ring *ring)
 	if (tail - c->cq_tail_shared <= ring->cq_entries)
 		c->cq_tail_shared = tail;
 	c->cq_tail = c->cq_tail_shared;
+	spill_recover(ring, c->cq_tail);
+	/* Those whom it was about to wake. */
 	c->asleep = true;
+	au_common_wake(ring);
 }
 
 static void common_load(struct au_ring *ring)
@@ -179,42 +232,6 @@ static bool lock_patiently(struct au_ring *ring, uint64_t deadline)
 		sched_yield();
 	}
 	return true;
-}
-
-/* ---- overflow ---- */
-
-/* Stored at once, and as one, should the holder die. */
-static void spill_set(struct au_ring *ring, uint32_t first, uint32_t nr)
-{
-	const struct au_common_overflow o = { first, nr };
-
-	ring->common->overflow = o;
-	ring->nr_overflow = nr;
-}
-
-bool au_common_spill(struct au_ring *ring, const struct au_overflow *o)
-{
-	struct common_slot *s = common_slot(ring);
-
-	if (ring->nr_overflow == COMMON_SPILL)
-		return false;
-	s->spill[(s->common.overflow.first + ring->nr_overflow) % COMMON_SPILL] =
-		*o;
-	spill_set(ring, s->common.overflow.first, ring->nr_overflow + 1);
-	return true;
-}
-
-struct au_overflow *au_common_spilled(struct au_ring *ring)
-{
-	struct common_slot *s = common_slot(ring);
-
-	return &s->spill[s->common.overflow.first % COMMON_SPILL];
-}
-
-void au_common_spill_pop(struct au_ring *ring)
-{
-	spill_set(ring, ring->common->overflow.first + 1,
-		  ring->nr_overflow - 1);
 }
 
 /* ---- SQPOLL ---- */
@@ -469,6 +486,7 @@ static void common_share(struct au_ring *ring, struct au_common_batch *b,
 	s->common.asleep = true;
 	s->common.sqpoll_pid = self_pid();
 	s->common.sqpoll_tid = au_sqpoll_tid(ring);
+	s->common.move.which = UINT32_MAX; /* none of them, yet */
 	ring->nr_overflow = 0;
 	while ((n = au_slist_pop(&ring->overflow))) {
 		struct au_overflow *o =

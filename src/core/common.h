@@ -54,12 +54,18 @@ struct au_common_overflow {
 	uint32_t first, nr;
 } __attribute__((aligned(8)));
 
+/* One of them on its way into the CQ, where it comes to lie behind `tail`. */
+struct au_common_move {
+	uint32_t which, tail;
+} __attribute__((aligned(8)));
+
 /* All under `lock`. */
 struct au_common {
 	uint32_t lock; /* see sys/robust.h */
 	uint32_t sq_head, cq_tail, cq_tail_shared;
 	uint32_t nr_timeouts;
 	struct au_common_overflow overflow;
+	struct au_common_move move;
 	int32_t owner_tid;
 	int32_t sqpoll_pid, sqpoll_tid; /* its SQPOLL thread */
 	bool disabled, readable, watched;
@@ -89,7 +95,10 @@ void au_common_wake(struct au_ring *ring);
 /* Keeps a CQE that found the CQ full; false: there are too many of them. */
 bool au_common_spill(struct au_ring *ring,
 		     const struct au_overflow *o) au_must_check;
-/* The oldest of them, of which there must be one. */
+/*
+ * The oldest of them, of which there must be one. It is to be published before
+ * it is popped: who dies in between has done both.
+ */
 struct au_overflow *au_common_spilled(struct au_ring *ring);
 void au_common_spill_pop(struct au_ring *ring);
 

@@ -38,6 +38,7 @@ static struct au_overflow *overflow_first(struct au_ring *ring)
 static void overflow_pop(struct au_ring *ring)
 {
 	if (au_unlikely(ring->common)) {
+		au_cq_publish(ring);
 		au_common_spill_pop(ring);
 		return;
 	}
@@ -144,18 +145,23 @@ void au_cqe_post_slow(struct au_ring *ring, uint64_t user_data, int32_t res,
 
 void au_cq_flush_overflow(struct au_ring *ring)
 {
+	uint32_t before = ring->nr_overflow;
+
 	while (ring->nr_overflow) {
 		struct au_overflow *o = overflow_first(ring);
 		bool wide = !cq_mixed(ring) || (o->flags & IORING_CQE_F_32);
 
 		if (!cqe_write(ring, o->user_data, o->res, o->flags,
 			       wide ? o->extra : NULL))
-			return;
+			break;
 		overflow_pop(ring);
 		if (!ring->nr_overflow)
 			au_fetch_and(&ring->shared->sq_flags,
 				     ~IORING_SQ_CQ_OVERFLOW);
 	}
+	/* These were published one by one. */
+	if (au_unlikely(ring->common && ring->nr_overflow != before))
+		au_cq_commit_slow(ring);
 }
 
 void au_cq_commit_slow(struct au_ring *ring)

@@ -29,16 +29,20 @@ static inline void au_cqe_post(struct au_ring *ring, uint64_t user_data,
 
 void au_cq_commit_slow(struct au_ring *ring);
 
-/*
- * Publishes everything posted with one store of the tail.
- * The release pairs with the application's acquire of the tail.
- */
+/* Nobody is told; that is au_cq_commit()'s. */
+static inline void au_cq_publish(struct au_ring *ring)
+{
+	ring->cq_tail_shared = ring->cq_tail;
+	/* pairs with the application's acquire of the tail */
+	au_store_release(&ring->shared->cq_tail, ring->cq_tail);
+}
+
+/* Publishes everything posted with one store of the tail. */
 static inline void au_cq_commit(struct au_ring *ring)
 {
 	if (ring->cq_tail_shared == ring->cq_tail)
 		return;
-	ring->cq_tail_shared = ring->cq_tail;
-	au_store_release(&ring->shared->cq_tail, ring->cq_tail);
+	au_cq_publish(ring);
 	if (au_unlikely(ring->notify))
 		au_cq_commit_slow(ring);
 }
