@@ -2,9 +2,9 @@
 /*
  * anyuring: io_uring in user space.
  *
- * The four calls below take the place of io_uring_setup(2),
- * io_uring_enter(2), io_uring_register(2) and of mmap(2) on a ring's file
- * descriptor, with the kernel's ABI: same structures, same numbers, same
+ * The first calls below take the place of io_uring_setup(2),
+ * io_uring_enter(2), io_uring_register(2) and of mmap(2) and munmap(2) on a
+ * ring's file descriptor, with the kernel's ABI: same structures, same numbers, same
  * results. A ring made here is served by the calling process; no call reaches
  * the kernel's io_uring.
  *
@@ -68,10 +68,21 @@ ANYURING_API int anyuring_register(unsigned int fd, unsigned int opcode,
 /*
  * mmap(2) of one of the ring's regions (IORING_OFF_*). Returns the address, or
  * -errno cast to a pointer (test with ANYURING_IS_ERR). The mapping outlives
- * the ring and is undone with munmap(2).
+ * the ring and is undone with anyuring_munmap().
+ *
+ * With no `addr`, PROT_READ | PROT_WRITE and MAP_SHARED the rings and the SQEs
+ * come as the engine itself sees them, at one address however often they are
+ * mapped; munmap(2) would take them away from it.
  */
 ANYURING_API void *anyuring_mmap(void *addr, size_t length, int prot,
 				 int flags, int fd, off_t offset);
+
+/*
+ * munmap(2) of what anyuring_mmap() gave, or of anything else; what the engine
+ * still uses stays until the ring ends. Under the preload munmap(2) does the
+ * same by itself. Returns 0 or -EINVAL.
+ */
+ANYURING_API int anyuring_munmap(void *addr, size_t length);
 
 #define ANYURING_IS_ERR(p) ((unsigned long)(p) >= (unsigned long)-4095)
 

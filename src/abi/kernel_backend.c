@@ -36,6 +36,11 @@ void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
 				  (long)flags, (long)fd, offset);
 }
 
+int anyuring_munmap(void *addr, size_t length)
+{
+	return (int)au_syscall(SYS_munmap, addr, length);
+}
+
 int anyuring_close(int fd)
 {
 	return (int)au_syscall(SYS_close, (long)fd);

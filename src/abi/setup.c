@@ -33,7 +33,7 @@ void *au_front_map(size_t bytes, int flags)
 void au_front_unmap(void *addr, size_t bytes)
 {
 	/* Only fails for arguments that were never mapped. */
-	(void)au_syscall(SYS_munmap, addr, bytes);
+	(void)anyuring_munmap(addr, bytes);
 }
 
 static inline int err_of(const void *p)

@@ -14,6 +14,7 @@
 #define anyuring_enter              kernel_enter
 #define anyuring_register           kernel_register
 #define anyuring_mmap               kernel_mmap
+#define anyuring_munmap             kernel_munmap
 #define anyuring_close              kernel_close
 
 #define au_front_size               kernel_front_size

@@ -502,11 +502,11 @@ static void common_share(struct au_ring *ring, struct au_common_batch *b,
 static bool memory_shared(const struct au_ring *ring, struct au_mapping *last)
 {
 	/* Ours is. */
-	if (ring->mapped)
+	if (ring->memory.fd >= 0)
 		return true;
-	return au_memory_shared((uintptr_t)ring->shared, ring->rings_size,
+	return au_memory_shared((uintptr_t)ring->shared, ring->memory.rings_size,
 				last) &&
-	       au_memory_shared((uintptr_t)ring->sqes, ring->sqes_size, last);
+	       au_memory_shared((uintptr_t)ring->sqes, ring->memory.sqes_size, last);
 }
 
 static bool common_wanted(const struct au_ring *ring)
@@ -545,7 +545,7 @@ void au_common_fork_prepare(void)
 /* Descriptors that the ring has in a child, too. */
 static void keep_fds(struct au_ring *ring)
 {
-	const int fds[] = { ring->peer_fd, ring->mem_fd, ring->eventfd,
+	const int fds[] = { ring->peer_fd, ring->memory.fd, ring->eventfd,
 			    ring->poller.wakefd, ring->region.mem_fd };
 
 	for (size_t i = 0; i < AU_ARRAY_SIZE(fds); i++)
@@ -588,6 +588,7 @@ void au_common_fork_child(struct au_ring *ring, bool keeps)
 	bool keep = keeps && ring->alive && common && !ring->closing &&
 		    !ring->ending;
 
+	keep = keep && au_memory_inherited(ring);
 	if (keep) {
 		keep_registered(ring);
 		keep_fds(ring);

@@ -71,12 +71,7 @@ static void resize_take(struct au_ring *ring, const struct au_ring *fresh)
 	ring->sq_mask = fresh->sq_mask;
 	ring->cq_entries = fresh->cq_entries;
 	ring->cq_mask = fresh->cq_mask;
-	ring->mem_fd = fresh->mem_fd;
-	ring->rings_size = fresh->rings_size;
-	ring->sqes_size = fresh->sqes_size;
-	ring->mapped = fresh->mapped;
-	ring->view_rings = fresh->view_rings;
-	ring->view_sqes = fresh->view_sqes;
+	ring->memory = fresh->memory;
 	/* How much room there is has to be seen. */
 	ring->cq_head_seen = fresh->shared->cq_head;
 	ring->cq_limit = ring->cq_tail;
@@ -93,18 +88,18 @@ static int resize(struct au_ring *ring, struct au_ring *fresh,
 	fresh->cq_mask = p->cq_entries - 1;
 	fresh->sqe_shift = ring->sqe_shift;
 	fresh->cqe_shift = ring->cqe_shift;
-	fresh->mem_fd = -1;
-	r = au_ring_memory_make(fresh, p);
+	fresh->memory.fd = -1;
+	r = au_memory_make(fresh, p);
 	if (r >= 0)
 		r = au_copy_to_user(arg, p, sizeof(*p));
 	if (r >= 0 && (!resize_sq(ring, fresh) || !resize_cq(ring, fresh)))
 		r = -EOVERFLOW;
 	if (r < 0) {
-		au_ring_memory_free(fresh);
+		au_memory_free(fresh);
 		return r;
 	}
 	resize_header(ring, fresh);
-	au_ring_memory_free(ring);
+	au_memory_free(ring);
 	resize_take(ring, fresh);
 	return 0;
 }

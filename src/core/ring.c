@@ -253,7 +253,7 @@ static void ring_reset(struct au_ring *r)
 	au_store_relaxed(&r->watched, false);
 	au_slist_init(&r->link_next);
 	au_slist_init(&r->cancelled);
-	r->ring_fd = r->peer_fd = r->mem_fd = r->eventfd = -1;
+	r->ring_fd = r->peer_fd = r->memory.fd = r->eventfd = -1;
 	r->clockid = CLOCK_MONOTONIC;
 	au_slist_init(&r->overflow);
 	au_list_init(&r->counted);
@@ -372,141 +372,6 @@ static int ring_make_fd(struct au_ring *ring)
 }
 
 /* Where things lie in the ring's memory. */
-static void ring_layout(struct au_ring *ring, struct io_uring_params *p)
-{
-	/* The kernel, too, doubles the header for 32-byte CQEs. */
-	size_t cqes = (64 + (size_t)ring->cq_entries * 16) << ring->cqe_shift;
-	size_t array = au_align_up(cqes, 64);
-
-	/* Of what came in only the addresses of NO_MMAP mean something. */
-	if (!(p->flags & IORING_SETUP_NO_MMAP))
-		p->cq_off.user_addr = p->sq_off.user_addr = 0;
-	p->cq_off.resv1 = p->sq_off.resv1 = 0;
-	ring->rings_size = array;
-	if (!(p->flags & IORING_SETUP_NO_SQARRAY)) {
-		p->sq_off.array = (uint32_t)array;
-		ring->rings_size += ring->sq_entries * sizeof(uint32_t);
-	}
-	ring->rings_size = au_align_up(ring->rings_size, 4096);
-	ring->sqes_size =
-		au_align_up((size_t)ring->sq_entries << ring->sqe_shift, 4096);
-
-	p->sq_off.head = offsetof(struct au_ring_shared, sq_head);
-	p->sq_off.tail = offsetof(struct au_ring_shared, sq_tail);
-	p->sq_off.ring_mask = offsetof(struct au_ring_shared, sq_ring_mask);
-	p->sq_off.ring_entries =
-		offsetof(struct au_ring_shared, sq_ring_entries);
-	p->sq_off.flags = offsetof(struct au_ring_shared, sq_flags);
-	p->sq_off.dropped = offsetof(struct au_ring_shared, sq_dropped);
-	p->cq_off.head = offsetof(struct au_ring_shared, cq_head);
-	p->cq_off.tail = offsetof(struct au_ring_shared, cq_tail);
-	p->cq_off.ring_mask = offsetof(struct au_ring_shared, cq_ring_mask);
-	p->cq_off.ring_entries =
-		offsetof(struct au_ring_shared, cq_ring_entries);
-	p->cq_off.overflow = offsetof(struct au_ring_shared, cq_overflow);
-	p->cq_off.cqes = sizeof(struct au_ring_shared);
-	p->cq_off.flags = offsetof(struct au_ring_shared, cq_flags);
-}
-
-/* NO_MMAP: the application brings the memory. */
-/*
- * A view of our own of the application's memory, which it may unmap before it
- * is done with the ring, as the kernel keeps the pages. Bytes to unmap; 0: the
- * memory is private, and there is but the one view.
- */
-static size_t ring_view(void **at, size_t size)
-{
-	long r = au_syscall(SYS_mremap, *at, 0, size, MREMAP_MAYMOVE, NULL);
-
-	if (r < 0 && r > -4096)
-		return 0;
-	*at = (void *)r;
-	return size;
-}
-
-static int ring_use_memory(struct au_ring *ring,
-			   const struct io_uring_params *p, void **shared,
-			   void **sqes)
-{
-	uint64_t r = p->cq_off.user_addr, s = p->sq_off.user_addr;
-
-	if ((r | s) & 4095)
-		return -EINVAL;
-	if (!r || !s || au_user_writable(r, ring->rings_size) ||
-	    au_user_writable(s, ring->sqes_size))
-		return -EFAULT;
-	*shared = au_ptr(r);
-	*sqes = au_ptr(s);
-	ring->view_rings = ring_view(shared, ring->rings_size);
-	ring->view_sqes = ring_view(sqes, ring->sqes_size);
-	memset(*shared, 0, sizeof(*ring->shared));
-	return 0;
-}
-
-static int ring_make_memory(struct au_ring *ring, void **shared, void **sqes)
-{
-	size_t size = ring->rings_size + ring->sqes_size;
-	long r;
-
-	ring->mem_fd = au_fd_memory("anyuring");
-	if (ring->mem_fd < 0)
-		return ring->mem_fd;
-	r = au_syscall(SYS_ftruncate, ring->mem_fd, size);
-	if (r < 0)
-		return (int)r;
-	r = au_syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_POPULATE, ring->mem_fd, 0);
-	if (r < 0 && r > -4096)
-		return (int)r;
-	ring->mapped = size;
-	*shared = (void *)r;
-	*sqes = (char *)*shared + ring->rings_size;
-	return 0;
-}
-
-int au_ring_memory_make(struct au_ring *ring, struct io_uring_params *p)
-{
-	void *shared = NULL, *sqes = NULL;
-	int r;
-
-	ring_layout(ring, p);
-	if (p->flags & IORING_SETUP_NO_MMAP)
-		r = ring_use_memory(ring, p, &shared, &sqes);
-	else
-		r = ring_make_memory(ring, &shared, &sqes);
-	if (r < 0)
-		return r;
-	ring->shared = shared;
-	ring->cqes = (void *)((char *)shared + p->cq_off.cqes);
-	ring->sqes = sqes;
-	if (!(p->flags & IORING_SETUP_NO_SQARRAY))
-		ring->sq_array = (void *)((char *)shared + p->sq_off.array);
-	ring->shared->sq_ring_mask = ring->sq_mask;
-	ring->shared->cq_ring_mask = ring->cq_mask;
-	ring->shared->sq_ring_entries = ring->sq_entries;
-	ring->shared->cq_ring_entries = ring->cq_entries;
-	return 0;
-}
-
-static void ring_unview(void *at, size_t *size)
-{
-	if (*size)
-		(void)au_syscall(SYS_munmap, at, *size);
-	*size = 0;
-}
-
-void au_ring_memory_free(struct au_ring *ring)
-{
-	if (ring->mapped)
-		(void)au_syscall(SYS_munmap, ring->shared, ring->mapped);
-	ring_unview(ring->shared, &ring->view_rings);
-	ring_unview(ring->sqes, &ring->view_sqes);
-	au_fd_close_hidden(ring->mem_fd);
-	ring->mem_fd = -1;
-	ring->mapped = 0;
-	ring->shared = NULL;
-}
-
 /* Gives back all that a ring holds; it may be half made. Lock held. */
 static void ring_teardown(struct au_ring *ring)
 {
@@ -523,7 +388,7 @@ static void ring_teardown(struct au_ring *ring)
 		free(au_container_of(au_slist_pop(&ring->overflow),
 				     struct au_overflow, node));
 	au_common_drop(ring);
-	au_ring_memory_free(ring);
+	au_memory_free(ring);
 	au_fd_close_hidden(ring->peer_fd);
 	for (uint32_t i = 0; i < ring->nr_chunks; i++)
 		free(((void **)ring->chunks)[i]);
@@ -546,30 +411,11 @@ static void ring_teardown(struct au_ring *ring)
 	}
 }
 
-/*
- * The ring's memory is the application's, which may do with it what it likes
- * from now on: what is still posted goes elsewhere.
- */
-static void ring_leave_memory(struct au_ring *ring)
-{
-	long r = au_syscall(SYS_mmap, NULL, ring->rings_size,
-			    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
-
-	if (r < 0 && r > -4096)
-		return;
-	ring->cqes = (void *)((char *)r +
-			      ((char *)ring->cqes - (char *)ring->shared));
-	ring_unview(ring->shared, &ring->view_rings);
-	ring->shared = (void *)r;
-	ring->mapped = ring->rings_size;
-}
-
 void au_ring_await_end(struct au_ring *ring)
 {
 	struct au_sqpoll *sp = ring->sqpoll;
 
-	while (sp && !ring->mapped && ring->closing && ring->alive &&
+	while (sp && ring->memory.fd < 0 && ring->closing && ring->alive &&
 	       !ring->nr_inside && ring->sqpoll == sp) {
 		uint32_t seq = au_load_relaxed(&ring->cq_seq);
 		struct timespec tick;
@@ -592,10 +438,10 @@ void au_ring_maybe_destroy(struct au_ring *ring)
 		au_sqpoll_stop(ring);
 		return;
 	}
+	if (!ring->ending)
+		au_memory_leave(ring);
 	ring->ending = true;
 	au_aio_stop(ring);
-	if (!ring->mapped)
-		ring_leave_memory(ring);
 	au_cancel_all(ring);
 	if (au_workers_busy(ring)) {
 		/*
@@ -634,7 +480,7 @@ int au_ring_create(unsigned int entries, struct io_uring_params *p,
 	if ((p->flags & IORING_SETUP_SINGLE_ISSUER) && !ring->disabled)
 		ring->owner_tid = au_gettid();
 
-	r = au_ring_memory_make(ring, p);
+	r = au_memory_make(ring, p);
 	if (r >= 0)
 		r = ring_make_fd(ring);
 	if (r < 0) {

@@ -24,6 +24,7 @@
 #include "base/mpscq.h"
 #include "core/common.h"
 #include "core/req.h"
+#include "core/memory.h"
 #include "core/poller.h"
 #include "core/region.h"
 #include "core/restrict.h"
@@ -193,11 +194,7 @@ struct au_ring {
 	uint32_t hk_seq, hk_quiet; /* enter_seq it saw last; looks since */
 	int ring_fd; /* a number the application has for it, or -1 */
 	int peer_fd; /* our end of the socket pair; hidden */
-	int mem_fd; /* memfd behind the mappings, -1 with NO_MMAP; hidden */
-	size_t rings_size, sqes_size;
-	size_t mapped; /* bytes at `shared` that are ours to unmap */
-	/* NO_MMAP, in shared memory: bytes of our own views of it */
-	size_t view_rings, view_sqes;
+	struct au_memory memory; /* behind `shared` and `sqes` */
 	void *chunks; /* slabs of requests */
 	uint32_t nr_chunks;
 	int clockid; /* of waits */
@@ -216,6 +213,7 @@ struct au_ring {
 	struct au_ring *next; /* all rings ever made */
 	struct au_list hk_node; /* in its list; under its lock */
 	struct au_fd_id id; /* of the application's end */
+	struct au_lent lent[AU_MEMORY_PARTS];
 	bool alive;
 	bool watched; /* somebody polls the ring fd */
 };
@@ -359,14 +357,6 @@ static inline bool au_ring_defer(const struct au_ring *ring)
  */
 int au_ring_create(unsigned int entries, struct io_uring_params *p,
 		   struct au_ring **out) au_must_check;
-
-/*
- * The memory of a ring whose sizes are set; tells the offsets in `p`. It may be
- * half made on failure: free it all the same.
- */
-int au_ring_memory_make(struct au_ring *ring,
-			struct io_uring_params *p) au_must_check;
-void au_ring_memory_free(struct au_ring *ring);
 
 /* Ends the ring if nobody is inside and no descriptor is left. Lock held. */
 void au_ring_maybe_destroy(struct au_ring *ring);

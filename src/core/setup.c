@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_uring_setup(2): what may be asked for, in the kernel's order of checks,
- * and mmap(2) of what was made.
+ * io_uring_setup(2): what may be asked for, in the kernel's order of checks.
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "anyuring.h"
 #include "core/hooks.h"
 #include "core/register.h"
@@ -141,52 +139,6 @@ int anyuring_setup(unsigned int entries, struct io_uring_params *user)
 	au_ring_maybe_destroy(ring);
 	au_ring_unlock(ring);
 	return r < 0 ? r : fd;
-}
-
-/* Which part of the ring's memory an mmap offset means. */
-static int map_region(struct au_ring *ring, uint64_t offset, int *mem_fd,
-		      uint64_t *at)
-{
-	*mem_fd = ring->mem_fd;
-	switch (offset & IORING_OFF_MMAP_MASK) {
-	case IORING_OFF_SQ_RING:
-	case IORING_OFF_CQ_RING:
-		*at = 0;
-		break;
-	case IORING_OFF_SQES:
-		*at = ring->rings_size;
-		break;
-	case AU_OFF_PARAM_REGION:
-		*at = 0;
-		*mem_fd = ring->region.mem_fd;
-		return ring->region.ptr && *mem_fd >= 0 ? 0 : -ENOMEM;
-	case IORING_OFF_PBUF_RING:
-		*at = 0;
-		return au_pbuf_region(ring, offset, mem_fd);
-	default:
-		return -ENOMEM;
-	}
-	/* A longer mapping is granted; behind the region is nothing to read. */
-	return ring->mem_fd < 0 ? -EINVAL : 0;
-}
-
-void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
-		    off_t offset)
-{
-	uint64_t at = 0;
-	int mem_fd = -1, r;
-	struct au_ring *ring = au_ring_lookup((unsigned int)fd, &r);
-
-	if (!ring)
-		return au_ptr((uint64_t)(int64_t)(r == -EBADF ? r : -ENODEV));
-	if (!au_ring_lock_alive(ring))
-		return au_ptr((uint64_t)(int64_t)-EBADF);
-	r = map_region(ring, (uint64_t)offset, &mem_fd, &at);
-	if (r >= 0)
-		addr = (void *)au_syscall(SYS_mmap, addr, length, prot, flags,
-					  mem_fd, at);
-	au_ring_unlock(ring);
-	return r < 0 ? au_ptr((uint64_t)(int64_t)r) : addr;
 }
 
 const char *anyuring_version(void)

@@ -25,6 +25,12 @@ static inline void *au_arch_mmap(void *addr, size_t len, int prot, int flags,
 	return (void *)-1;
 }
 
+static inline int au_arch_munmap(void *addr, size_t len)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
 static inline int au_arch_close(int fd)
 {
 	errno = ENOSYS;

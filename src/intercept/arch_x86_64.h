@@ -101,6 +101,11 @@ static inline void *au_arch_mmap(void *addr, size_t len, int prot, int flags,
 				       (long)fd, off);
 }
 
+static inline int au_arch_munmap(void *addr, size_t len)
+{
+	return (int)au_arch_syscall(11, addr, len);
+}
+
 static inline int au_arch_close(int fd)
 {
 	return (int)au_arch_syscall(3, (long)fd);

@@ -414,6 +414,9 @@ static bool call_fd(long nr, const long a[6], long *ret)
 					   (int)a[2], (int)a[3], (int)a[4],
 					   a[5]);
 		return true;
+	case SYS_munmap:
+		*ret = anyuring_munmap((void *)a[0], (size_t)a[1]);
+		return true;
 	case SYS_close_range:
 		*ret = au_fd_close_range((unsigned int)a[0], (unsigned int)a[1],
 					 (unsigned int)a[2]);
@@ -468,6 +471,7 @@ bool au_call(long nr, const long a[6], long *ret)
 					 (void *)a[2], (unsigned int)a[3]);
 		return true;
 	case SYS_mmap:
+	case SYS_munmap:
 	case SYS_close:
 	case SYS_dup3:
 	case SYS_close_range:

@@ -42,6 +42,7 @@
 struct au_real {
 	au_syscall_fn syscall;
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
 	int (*close)(int);
 	int (*dup2)(int, int);
 	int (*dup3)(int, int, int);

@@ -17,6 +17,7 @@
 struct au_real au_real_fns = {
 	.syscall = au_arch_syscall,
 	.mmap = au_arch_mmap,
+	.munmap = au_arch_munmap,
 	.close = au_arch_close,
 };
 int au_real_ready;
@@ -38,6 +39,7 @@ void au_real_resolve(void)
 	} while (0)
 	REAL(syscall, "syscall");
 	REAL(mmap, "mmap");
+	REAL(munmap, "munmap");
 	REAL(close, "close");
 	REAL(dup2, "dup2");
 	REAL(dup3, "dup3");

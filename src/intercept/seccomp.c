@@ -15,6 +15,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include "core/memory.h"
 
 #include "intercept/arch.h"
 
@@ -176,6 +177,9 @@ int au_seccomp_install(const struct au_scan *s)
 		if (!ret)
 			ret = seccomp_set(&prog);
 	}
+	/* A filter cannot compare addresses: inline munmap is not trapped. */
+	if (!ret)
+		au_memory_lend_no_more();
 	for (int i = 0; !ret && i < s->nr; i++)
 		if (s->text[i].fixed)
 			au_exec_keep_preload();

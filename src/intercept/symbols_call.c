@@ -18,6 +18,7 @@ static bool sym_concerns(long nr)
 	switch (nr) {
 	case 425 ... 427:
 	case SYS_mmap:
+	case SYS_munmap:
 	case SYS_close:
 	case SYS_dup3:
 	case SYS_sendmsg:

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's mmap, closes and sendmsg: a ring is mapped by the engine, the engine
- * hears of every descriptor that goes, and no ring goes by SCM_RIGHTS. Any
- * thread; before the first ring each costs one load more than libc's. libc's
- * own function makes the call, so it stays a cancellation point.
+ * libc's mmap, munmap, closes and sendmsg: a ring's memory is mapped by the
+ * engine, and goes when that has no more use for it, the engine hears of every
+ * descriptor that goes, and no ring goes by SCM_RIGHTS. Any thread; before the
+ * first ring each costs one load more than libc's. libc's own function makes
+ * the call where that is a cancellation point.
  */
 /* Large files by default would give our mmap the name mmap64. */
 #undef _FILE_OFFSET_BITS
@@ -41,6 +42,16 @@ AU_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,
 AU_EXPORT void *mmap64(void *addr, size_t len, int prot, int flags, int fd,
 		       off64_t off) AU_ALIAS(mmap);
 #endif
+
+AU_EXPORT int munmap(void *addr, size_t len)
+{
+	int ret;
+
+	if (au_likely(!au_fds_matter()))
+		return au_real()->munmap(addr, len);
+	ret = anyuring_munmap(addr, len);
+	return ret < 0 ? fd_fail(ret) : 0;
+}
 
 AU_EXPORT int close(int fd)
 {

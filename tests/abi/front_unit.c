@@ -152,6 +152,11 @@ void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
 	return p;
 }
 
+int anyuring_munmap(void *addr, size_t length)
+{
+	return munmap(addr, length);
+}
+
 int anyuring_close(int fd)
 {
 	fake.closed_fd = fd;

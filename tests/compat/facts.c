@@ -205,8 +205,8 @@ static int one(uint8_t op, uint8_t flags)
 	(void)enter(fd, 1, flags & IOSQE_CQE_SKIP_SUCCESS ? 0 : 1,
 		    IORING_ENTER_GETEVENTS, NULL, 0);
 	res = c->res;
-	munmap(rings, 4096);
-	munmap(sqes, 4096);
+	(void)anyuring_munmap(rings, 4096);
+	(void)anyuring_munmap(sqes, 4096);
 	end(fd);
 	close(fds[0]);
 	close(fds[1]);

@@ -65,6 +65,11 @@ static void *kernel_map(void *addr, size_t length, int prot, int flags, int fd,
 	return p == MAP_FAILED ? (void *)(intptr_t)-errno : p;
 }
 
+static int kernel_unmap(void *addr, size_t length)
+{
+	return (int)neg_errno(munmap(addr, length));
+}
+
 static int kernel_close(int fd)
 {
 	return (int)neg_errno(close(fd));
@@ -72,9 +77,9 @@ static int kernel_close(int fd)
 
 static const struct diff_backend backends[2] = {
 	{ "kernel", kernel_setup, kernel_enter, kernel_reg, kernel_map,
-	  kernel_close },
+	  kernel_unmap, kernel_close },
 	{ "anyuring", anyuring_setup, anyuring_enter, anyuring_register,
-	  anyuring_mmap, anyuring_close },
+	  anyuring_mmap, anyuring_munmap, anyuring_close },
 };
 
 static const struct {
@@ -319,8 +324,8 @@ void ring_open(struct diff *d, struct ring *r, unsigned int entries,
 
 void ring_close_quiet(struct ring *r)
 {
-	munmap(r->rings, r->rings_len);
-	munmap(r->sqes, r->sqes_len);
+	(void)r->d->be->unmap(r->rings, r->rings_len);
+	(void)r->d->be->unmap(r->sqes, r->sqes_len);
 	if (r->d->be->close(r->fd))
 		diff_want(r->d, -1, 0, "close ring");
 }

@@ -35,6 +35,7 @@ struct diff_backend {
 		   unsigned int nr_args);
 	void *(*map)(void *addr, size_t length, int prot, int flags, int fd,
 		     off_t offset);
+	int (*unmap)(void *addr, size_t length);
 	int (*close)(int fd);
 };
 

@@ -56,8 +56,8 @@ static void opcode_garbage(struct diff *d)
 				ring_open(d, &r, 2, 0);
 				diff_res(d, reg(&r, op, args[a], nrs[n]),
 					 "op %u arg %zu nr %u", op, a, nrs[n]);
-				munmap(r.rings, r.rings_len);
-				munmap(r.sqes, r.sqes_len);
+				(void)d->be->unmap(r.rings, r.rings_len);
+				(void)d->be->unmap(r.sqes, r.sqes_len);
 				d->be->close(r.fd);
 			}
 		}
@@ -835,8 +835,8 @@ static void ring_index_keeps(struct diff *d)
 		 d->be->enter(up.offset, 0, 0, IORING_ENTER_REGISTERED_RING,
 			      NULL, 0),
 		 "enter after");
-	munmap(r.rings, r.rings_len);
-	munmap(r.sqes, r.sqes_len);
+	(void)d->be->unmap(r.rings, r.rings_len);
+	(void)d->be->unmap(r.sqes, r.sqes_len);
 }
 
 static void sync_cancel_arguments(struct diff *d)

@@ -230,7 +230,7 @@ static void mapping(struct diff *d)
 				"map %zu at %#llx", len[k],
 				(unsigned long long)off[i]);
 			if (!bad)
-				munmap(p, len[k]);
+				(void)d->be->unmap(p, len[k]);
 		}
 	}
 	ring_close(&r);
@@ -354,8 +354,8 @@ static void resize(struct ring *r, uint32_t sq, uint32_t cq, uint32_t flags)
 		 p.flags);
 	ring_map(r, &p);
 	r->p.flags = setup;
-	munmap(old.rings, old.rings_len);
-	munmap(old.sqes, old.sqes_len);
+	(void)r->d->be->unmap(old.rings, old.rings_len);
+	(void)r->d->be->unmap(old.sqes, old.sqes_len);
 	for (uint32_t i = 0; r->sq_array && i < p.sq_entries; i++)
 		r->sq_array[i] = i;
 	diff_say(r->d, "masks %u %u", ((uint32_t *)(void *)r->rings)[4],

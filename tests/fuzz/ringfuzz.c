@@ -147,8 +147,8 @@ static void end_ring(struct fuzz_ring *r)
 {
 	if (r->fd < 0)
 		return;
-	munmap(r->rings, r->rings_size);
-	munmap(r->sqes, r->sqes_size);
+	(void)anyuring_munmap(r->rings, r->rings_size);
+	(void)anyuring_munmap(r->sqes, r->sqes_size);
 	anyuring_close(r->fd);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "anyuring.h"
+#include "core/memory.h"
 #include "base/atomic.h"
 #include "core/hooks.h"
 #include "passthrough.h"
@@ -128,6 +129,15 @@ void *anyuring_mmap(void *addr, size_t length, int prot, int flags, int fd,
 	pass_note(PASS_MMAP);
 	return (void *)au_syscall(SYS_mmap, addr, length, (long)prot,
 				  (long)flags, (long)fd, offset);
+}
+
+int anyuring_munmap(void *addr, size_t length)
+{
+	return (int)au_syscall(SYS_munmap, addr, length);
+}
+
+void au_memory_lend_no_more(void)
+{
 }
 
 int anyuring_is_ring(int fd)

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/atomic.h"
 
 #define WAIT_MS 3000
 
@@ -167,10 +168,10 @@ static void test_deferred_work_is_announced_each_time(void)
 		if (poll(&pfd, 1, WAIT_MS) != 1)
 			st_fail("announcement %u is missing", (unsigned int)i);
 		ST_CHECK(read(efd, &count, sizeof(count)) == 8);
-		ST_CHECK(*(volatile uint32_t *)r.sq_flags & IORING_SQ_TASKRUN ||
-			 *r.cq_head != *(volatile uint32_t *)r.cq_tail);
+		ST_CHECK(au_load_relaxed(r.sq_flags) & IORING_SQ_TASKRUN ||
+			 *r.cq_head != au_load_relaxed(r.cq_tail));
 		ST_CHECK(st_cqe_wait(&r, &cqe, WAIT_MS) && cqe.user_data == i);
-		ST_CHECK(!(*(volatile uint32_t *)r.sq_flags &
+		ST_CHECK(!(au_load_relaxed(r.sq_flags) &
 			   IORING_SQ_TASKRUN));
 		ST_CHECK(read(p[0], &c, 1) == 1);
 		/* The post itself signals too. */

@@ -167,8 +167,8 @@ void st_ring_unmap(struct st_ring *r)
 {
 	if (!r->own_memory)
 		return;
-	munmap(r->rings, r->rings_size);
-	munmap(r->sqes, r->sqes_size);
+	(void)anyuring_munmap(r->rings, r->rings_size);
+	(void)anyuring_munmap(r->sqes, r->sqes_size);
 	r->own_memory = false;
 }
 
