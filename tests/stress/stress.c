@@ -17,6 +17,7 @@
 
 #define DEFAULT_SECONDS 2.0
 
+bool st_own_views;
 static uint64_t st_seed;
 static double st_seconds = DEFAULT_SECONDS;
 static uint64_t st_end_ns;
@@ -111,6 +112,23 @@ void st_fail(const char *fmt, ...)
 	_exit(1);
 }
 
+static void *ring_map(struct st_ring *r, size_t size, uint64_t offset)
+{
+	void *at = NULL;
+
+	if (st_own_views) {
+		at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+		ST_CHECK(at != MAP_FAILED);
+	}
+	at = anyuring_mmap(at, size, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | (at ? MAP_FIXED : 0), r->fd,
+			   (off_t)offset);
+	if (ANYURING_IS_ERR(at))
+		st_fail("mmap of a ring");
+	return at;
+}
+
 int st_ring_try(struct st_ring *r, unsigned int entries,
 		struct io_uring_params *p)
 {
@@ -131,14 +149,8 @@ int st_ring_try(struct st_ring *r, unsigned int entries,
 		if (!(p->flags & IORING_SETUP_NO_SQARRAY))
 			r->rings_size = p->sq_off.array +
 					p->sq_entries * sizeof(uint32_t);
-		r->rings = anyuring_mmap(NULL, r->rings_size,
-					 PROT_READ | PROT_WRITE, MAP_SHARED,
-					 r->fd, IORING_OFF_SQ_RING);
-		r->sqes = anyuring_mmap(NULL, r->sqes_size,
-					PROT_READ | PROT_WRITE, MAP_SHARED,
-					r->fd, IORING_OFF_SQES);
-		if (ANYURING_IS_ERR(r->rings) || ANYURING_IS_ERR(r->sqes))
-			st_fail("mmap of a ring");
+		r->rings = ring_map(r, r->rings_size, IORING_OFF_SQ_RING);
+		r->sqes = ring_map(r, r->sqes_size, IORING_OFF_SQES);
 		r->own_memory = true;
 	}
 	r->sq_head = (void *)(r->rings + p->sq_off.head);

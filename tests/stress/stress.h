@@ -60,6 +60,9 @@ _Noreturn void st_fail(const char *fmt, ...)
 			st_fail("%s:%d: %s", __FILE__, __LINE__, #cond); \
 	} while (0)
 
+/* Maps rings at places of the test's own, where the engine lends its view. */
+extern bool st_own_views;
+
 /* 0 or -errno. */
 int st_ring_try(struct st_ring *r, unsigned int entries,
 		struct io_uring_params *p);
