@@ -17,8 +17,8 @@ int au_hash_grow(struct au_hash *h, au_hash_key_fn key)
 	uint32_t bits = h->bits ? h->bits + 1 : HASH_MIN_BITS;
 	struct au_hash bigger = { .bits = bits, .mask = (1U << bits) - 1 };
 
-	/* Half full at most: the usual chain is of one. */
-	bigger.max = bigger.mask / 2 + 1;
+	/* A quarter full at most: the usual chain is of one. */
+	bigger.max = bigger.mask / 4 + 1;
 	bigger.buckets = calloc(1UL << bits, sizeof(*bigger.buckets));
 	if (!bigger.buckets)
 		return h->bits ? 0 : -ENOMEM; /* longer chains will do */

@@ -11,6 +11,8 @@
 #include "base/atomic.h"
 #include "base/util.h"
 
+#define AU_HEAP_ARITY 4
+
 struct au_heap_node {
 	uint32_t index; /* place in the heap plus one; 0 is not queued */
 };
@@ -33,9 +35,46 @@ static inline int au_must_check au_heap_reserve(struct au_heap *h)
 	return au_likely(h->nr < h->max) ? 0 : au_heap_grow(h);
 }
 
-/* There must be room. */
-void au_heap_push(struct au_heap *h, struct au_heap_node *n, uint64_t key);
-void au_heap_remove(struct au_heap *h, struct au_heap_node *n);
+/*
+ * Key and node go in and out one by one: a slot moved as a whole would be
+ * loaded by one wide load from two narrow stores, which the processor cannot
+ * forward.
+ */
+static inline void au_heap_set(struct au_heap *h, uint32_t i, uint64_t key,
+			       struct au_heap_node *n)
+{
+	h->slots[i].key = key;
+	AU_WRITE_ONCE(h->slots[i].node, n);
+	n->index = i + 1;
+}
+
+void au_heap_sift_up(struct au_heap *h, uint32_t i, uint64_t key,
+		     struct au_heap_node *n);
+void au_heap_fill(struct au_heap *h, uint32_t i);
+
+/* There must be room. Timeouts of one length are armed in order: no sifting. */
+static inline void au_heap_push(struct au_heap *h, struct au_heap_node *n,
+				uint64_t key)
+{
+	uint32_t i = h->nr;
+
+	au_store_relaxed(&h->nr, i + 1);
+	if (i && h->slots[(i - 1) / AU_HEAP_ARITY].key > key)
+		au_heap_sift_up(h, i, key, n);
+	else
+		au_heap_set(h, i, key, n);
+}
+
+static inline void au_heap_remove(struct au_heap *h, struct au_heap_node *n)
+{
+	uint32_t i = n->index - 1;
+
+	au_store_relaxed(&h->nr, h->nr - 1);
+	n->index = 0;
+	if (i != h->nr)
+		au_heap_fill(h, i);
+}
+
 void au_heap_free(struct au_heap *h);
 
 /* Also without the lock that guards the heap, for a hint. */

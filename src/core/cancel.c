@@ -29,7 +29,7 @@ static int poller_cancel(struct au_ring *ring, struct au_req *req)
 
 static int timers_cancel(struct au_ring *ring, struct au_req *req)
 {
-	au_timers_cancel(ring, req);
+	au_timers_cancel(&ring->timers, req);
 	return 0;
 }
 

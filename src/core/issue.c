@@ -20,26 +20,9 @@
 #include "core/register.h"
 #include "sys/syscall.h"
 
-static uint64_t pending_key(const struct au_hash_node *n)
+uint64_t au_req_pending_key(const struct au_hash_node *n)
 {
 	return au_container_of(n, struct au_req, pending)->user_data;
-}
-
-int au_req_park(struct au_ring *ring, struct au_req *req, enum au_parked_at at)
-{
-	int r = au_hash_reserve(&ring->pending, pending_key);
-
-	if (r < 0)
-		return r;
-	au_hash_add(&ring->pending, &req->pending, req->user_data);
-	req->at = (uint8_t)at;
-	return 0;
-}
-
-void au_req_unpark(struct au_ring *ring, struct au_req *req)
-{
-	au_hash_del(&ring->pending, &req->pending);
-	req->at = AU_AT_NONE;
 }
 
 int au_req_stabilise(struct au_req *req)

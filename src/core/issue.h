@@ -24,10 +24,27 @@ int au_req_stabilise(struct au_req *req) au_must_check;
 /* Makes req->fd the descriptor to use: -EBADF for an empty table slot. */
 int au_req_assign_file(struct au_ring *ring, struct au_req *req) au_must_check;
 
-/* Enters a request among those that can be found and cancelled. */
-int au_req_park(struct au_ring *ring, struct au_req *req,
-		enum au_parked_at at) au_must_check;
-void au_req_unpark(struct au_ring *ring, struct au_req *req);
+uint64_t au_req_pending_key(const struct au_hash_node *n);
+
+/* Enters a request among those that can be found and cancelled; or -ENOMEM. */
+static inline int au_must_check au_req_park(struct au_ring *ring,
+					    struct au_req *req,
+					    enum au_parked_at at)
+{
+	int r = au_hash_reserve(&ring->pending, au_req_pending_key);
+
+	if (au_unlikely(r < 0))
+		return r;
+	au_hash_add(&ring->pending, &req->pending, req->user_data);
+	req->at = (uint8_t)at;
+	return 0;
+}
+
+static inline void au_req_unpark(struct au_ring *ring, struct au_req *req)
+{
+	au_hash_del(&ring->pending, &req->pending);
+	req->at = AU_AT_NONE;
+}
 
 /*
  * It has to wait: from now on its linked timeout runs. Called after the op said

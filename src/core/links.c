@@ -109,7 +109,7 @@ struct au_req *au_links_next(struct au_ring *ring, struct au_req *req)
 			/* One that has fired ends by itself. */
 			t->timed = NULL;
 			if (t->at == AU_AT_TIMERS) {
-				au_timers_cancel(ring, t);
+				au_timers_cancel(&ring->timers, t);
 				au_req_unpark(ring, t);
 				link_end(ring, t, -ECANCELED);
 			}

@@ -4,7 +4,9 @@
  *
  * Three cache lines. Line 0 is all that issuing an op touches, line 1 what
  * completing it adds, line 2 is for a request that has to wait. A nop, or a
- * read that hits the page cache, never writes line 2.
+ * read that hits the page cache, never writes line 2. Only the table of those
+ * that wait has its node on line 1: whoever looks for a user_data, or puts a
+ * request before others in a chain, touches one cold line of each, not two.
  *
  * Who may touch a request: the holder of its ring's lock; while it runs in a
  * worker, that worker alone (cmd, res, async_data), until it hands the request
@@ -95,7 +97,7 @@ struct au_req {
 	/* line 1: complete, link, hand over */
 	struct au_ring *ring;
 	uint64_t user_data;
-	uint64_t extra[2]; /* upper half of a 32-byte CQE */
+	struct au_hash_node pending; /* while parked; beside its key */
 	struct au_req *link; /* next in the chain */
 	struct au_slist_node node; /* free list, queues of the done, of again */
 	void *async_data; /* the op's copies; freed by cleanup */
@@ -104,7 +106,7 @@ struct au_req {
 	uint8_t pad[6];
 
 	/* line 2: wait */
-	struct au_hash_node pending; /* by user_data, while parked */
+	uint64_t extra[2]; /* upper half of a 32-byte CQE */
 	struct au_rsrc_node *file_node, *buf_node;
 
 	union {
@@ -130,7 +132,7 @@ struct au_req {
 
 _Static_assert(sizeof(struct au_req) == 3 * AU_CACHELINE, "three lines");
 _Static_assert(offsetof(struct au_req, ring) == AU_CACHELINE, "line 1");
-_Static_assert(offsetof(struct au_req, pending) == 2 * AU_CACHELINE, "line 2");
+_Static_assert(offsetof(struct au_req, extra) == 2 * AU_CACHELINE, "line 2");
 
 /* The op's private view of req->cmd. */
 #define au_req_cmd(req, type)                                   \

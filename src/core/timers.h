@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/heap.h"
+#include "core/req.h"
 
 struct au_ring;
-struct au_req;
 
 enum {
 	AU_CLOCK_MONOTONIC,
@@ -32,7 +32,11 @@ uint64_t au_timers_now(struct au_ring *ring, uint32_t clock);
 
 /* Parks `req` until req->deadline_ns on req->clock. 0 or -ENOMEM. */
 int au_timers_arm(struct au_ring *ring, struct au_req *req) au_must_check;
-void au_timers_cancel(struct au_ring *ring, struct au_req *req);
+
+static inline void au_timers_cancel(struct au_timers *t, struct au_req *req)
+{
+	au_heap_remove(&t->heaps[req->clock], &req->timer);
+}
 
 /* Fires what is due, in order of deadline. True if there was anything. */
 bool au_timers_expire(struct au_ring *ring);

@@ -40,11 +40,6 @@ int au_timers_arm(struct au_ring *ring, struct au_req *req)
 	return 0;
 }
 
-void au_timers_cancel(struct au_ring *ring, struct au_req *req)
-{
-	au_heap_remove(&ring->timers.heaps[req->clock], &req->timer);
-}
-
 bool au_timers_expire(struct au_ring *ring)
 {
 	bool any = false;

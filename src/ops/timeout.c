@@ -46,21 +46,17 @@ static int timeout_ns(uint64_t user, uint64_t *ns)
 	return 0;
 }
 
-static int timeout_clock(uint32_t flags, uint32_t *clock)
+/* The flags number the clocks as the heaps do; both together are one too many. */
+_Static_assert(AU_CLOCK_BOOTTIME *IORING_TIMEOUT_BOOTTIME ==
+		       IORING_TIMEOUT_BOOTTIME,
+	       "clock");
+_Static_assert(AU_CLOCK_REALTIME *IORING_TIMEOUT_BOOTTIME ==
+		       IORING_TIMEOUT_REALTIME,
+	       "clock");
+
+static uint32_t timeout_clock(uint32_t flags)
 {
-	switch (flags & IORING_TIMEOUT_CLOCK_MASK) {
-	case 0:
-		*clock = AU_CLOCK_MONOTONIC;
-		return 0;
-	case IORING_TIMEOUT_BOOTTIME:
-		*clock = AU_CLOCK_BOOTTIME;
-		return 0;
-	case IORING_TIMEOUT_REALTIME:
-		*clock = AU_CLOCK_REALTIME;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	return (flags & IORING_TIMEOUT_CLOCK_MASK) / IORING_TIMEOUT_BOOTTIME;
 }
 
 static uint64_t timeout_deadline(struct au_ring *ring, uint32_t clock,
@@ -71,15 +67,20 @@ static uint64_t timeout_deadline(struct au_ring *ring, uint32_t clock,
 	return au_ns_add(au_timers_now(ring, clock), ns);
 }
 
+/* Is anything set in the SQE that means nothing to timeouts? */
+static bool timeout_stray(const struct io_uring_sqe *sqe)
+{
+	return AU_READ_ONCE(sqe->buf_index) | AU_READ_ONCE(sqe->file_index) |
+	       AU_READ_ONCE(sqe->addr3) | AU_READ_ONCE(sqe->pad2[0]);
+}
+
 static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 			bool link)
 {
 	struct au_timeout *t = au_req_cmd(req, struct au_timeout);
 	uint32_t off = (uint32_t)AU_READ_ONCE(sqe->off);
 
-	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->len) != 1 ||
-	    AU_READ_ONCE(sqe->splice_fd_in) || AU_READ_ONCE(sqe->addr3) ||
-	    AU_READ_ONCE(sqe->pad2[0]))
+	if (AU_READ_ONCE(sqe->len) != 1 || timeout_stray(sqe))
 		return -EINVAL;
 	if (off && link)
 		return -EINVAL;
@@ -91,7 +92,8 @@ static int timeout_prep(struct au_req *req, const struct io_uring_sqe *sqe,
 	    (t->flags & IORING_TIMEOUT_ABS))
 		return -EINVAL;
 	t->count = off;
-	if (timeout_clock(t->flags, &t->clock))
+	t->clock = timeout_clock(t->flags);
+	if (t->clock == AU_CLOCK_LAST)
 		return -EINVAL;
 	return timeout_ns(AU_READ_ONCE(sqe->addr), &t->period_ns);
 }
@@ -113,7 +115,8 @@ static void timeout_run_counted(struct au_ring *ring)
 	struct au_list *pos, *tmp;
 
 	/* Numbers wrap; distances from the last look do not. */
-	au_list_for_each_safe(pos, tmp, &ring->counted) {
+	au_list_for_each_safe(pos, tmp, &ring->counted)
+	{
 		struct au_timeout *t =
 			au_container_of(pos, struct au_timeout, counted);
 		struct au_req *req = au_container_of((uint64_t *)(void *)t,
@@ -121,7 +124,7 @@ static void timeout_run_counted(struct au_ring *ring)
 
 		if (got < t->target - ring->counted_last)
 			continue;
-		au_timers_cancel(ring, req);
+		au_timers_cancel(&ring->timers, req);
 		au_req_unpark(ring, req);
 		ring->nr_timeouts++;
 		au_req_complete(ring, req);
@@ -227,9 +230,7 @@ int au_timeout_remove_prep(struct au_req *req, const struct io_uring_sqe *sqe)
 
 	if (req->flags & (AU_REQ_F_FIXED_FILE | AU_REQ_F_BUFFER_SELECT))
 		return -EINVAL;
-	if (AU_READ_ONCE(sqe->buf_index) || AU_READ_ONCE(sqe->len) ||
-	    AU_READ_ONCE(sqe->splice_fd_in) || AU_READ_ONCE(sqe->addr3) ||
-	    AU_READ_ONCE(sqe->pad2[0]))
+	if (AU_READ_ONCE(sqe->len) || timeout_stray(sqe))
 		return -EINVAL;
 	tr->user_data = AU_READ_ONCE(sqe->addr);
 	tr->flags = AU_READ_ONCE(sqe->timeout_flags);
