@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Instructions per nop through the front, counted by callgrind as the
+# Instructions per nop, and per timeout, through the front, counted by callgrind as the
 # difference of two run lengths: free of noise, so the figure to watch from
 # change to change. Prints one line for the table in docs/performance.md:
 #
-#   batch-32, single, then batch-32 after drain, links and overflow were used
+#   batch-32, single, then batch-32 after drain, links and overflow were used,
+#   then a pair of a timeout and its removal, 16 pairs a submit
 #
 # usage: bench/instructions.sh [BUILD]
 set -eu
@@ -37,5 +38,6 @@ per_nop()
 	awk "BEGIN { printf \"%.1f\", ($long - $short) / 32000 }"
 }
 
-printf '%s\t%s\t%s\t%s\t%s\n' "$(per_nop 32)" "$(per_nop 1)" \
-	"$(per_nop 32 drain)" "$(per_nop 32 links)" "$(per_nop 32 overflow)"
+printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(per_nop 32)" "$(per_nop 1)" \
+	"$(per_nop 32 drain)" "$(per_nop 32 links)" "$(per_nop 32 overflow)" \
+	"$(per_nop 16 timers)"
