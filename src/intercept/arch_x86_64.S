@@ -13,6 +13,8 @@
  *    dispatch again, which the kernel clears in every child.
  * Only rax, rcx and r11 change, as in any system call.
  */
+#include "intercept/arch_x86_64_vectors.h"
+
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #define NR_PRCTL 157
 #define NR_VFORK 58
@@ -106,6 +108,25 @@ au_arch_clone_fork:
 	 * does: the vector registers too, whose upper halves most programs
 	 * leave clear. mxcsr as well; the x87 is not used.
 	 */
+	.macro CALL_AVX512
+	vzeroupper
+	call au_patch_call
+	vzeroupper
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
+	kmovq (2048 + \n * 8)(%rsp), %k\n
+	.endr
+	testb $AU_XCR0_HI16_ZMM, %bl
+	jz 1f
+	.irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vmovaps (\n * 64)(%rsp), %zmm\n
+	.endr
+	jmp 2f
+1:	.irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vpxord %xmm\n, %xmm\n, %xmm\n
+	.endr
+2:
+	.endm
+
 	.hidden au_arch_enter
 	.globl au_arch_enter
 	.type au_arch_enter, @function
@@ -137,9 +158,11 @@ au_arch_enter:
 	andq $-64, %rsp
 	stmxcsr -8(%rbp)
 	movl au_arch_vectors(%rip), %ecx
-	cmpl $1, %ecx
+	cmpl $AU_VECTORS_AVX, %ecx
 	je 2f
-	ja 4f
+	cmpl $AU_VECTORS_AVX512, %ecx
+	je 4f
+	ja 8f
 
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	movaps %xmm\n, (\n * 16)(%rsp)
@@ -179,7 +202,53 @@ au_arch_enter:
 	.endr
 	jmp 9f
 
-4:	movl $0xe6, %eax
+	/*
+	 * The processor says what is in use (xgetbv of 1), and moves keep that:
+	 * xsavec and xrstor take five times as long. libc's string functions
+	 * leave upper registers and masks in use for good, but no upper halves.
+	 * What was not in use is zero, and is made so again.
+	 */
+4:	movl $1, %ecx
+	xgetbv
+	movl %eax, %ebx
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
+	kmovq %k\n, (2048 + \n * 8)(%rsp)
+	.endr
+	testb $AU_XCR0_HI16_ZMM, %bl
+	jz 5f
+	.irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	vmovaps %zmm\n, (\n * 64)(%rsp)
+	.endr
+5:	testb $AU_XCR0_ZMM_HI256, %bl
+	jnz 6f
+	testb $AU_XCR0_AVX, %bl
+	jnz 7f
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps %xmm\n, (\n * 64)(%rsp)
+	.endr
+	CALL_AVX512
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movaps (\n * 64)(%rsp), %xmm\n
+	.endr
+	jmp 9f
+6:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	vmovaps %zmm\n, (\n * 64)(%rsp)
+	.endr
+	CALL_AVX512
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	vmovaps (\n * 64)(%rsp), %zmm\n
+	.endr
+	jmp 9f
+7:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	vmovaps %ymm\n, (\n * 64)(%rsp)
+	.endr
+	CALL_AVX512
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	vmovaps (\n * 64)(%rsp), %ymm\n
+	.endr
+	jmp 9f
+
+8:	movl $(AU_XCR0_SSE | AU_XCR0_AVX | AU_XCR0_AVX512), %eax
 	xorl %edx, %edx
 	/* xrstor refuses a header with anything in its reserved bytes. */
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
@@ -188,7 +257,7 @@ au_arch_enter:
 	xsavec64 (%rsp)
 	call au_patch_call
 	movq %rax, %rbx
-	movl $0xe6, %eax
+	movl $(AU_XCR0_SSE | AU_XCR0_AVX | AU_XCR0_AVX512), %eax
 	xorl %edx, %edx
 	xrstor64 (%rsp)
 	movq %rbx, %rax

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <ucontext.h>
+#include "intercept/arch_x86_64_vectors.h"
 
 #define AU_ARCH_TRAP     1
 #define AU_ARCH_AUDIT    AUDIT_ARCH_X86_64
@@ -42,27 +43,18 @@ long au_arch_syscall(long nr, ...);
 int au_arch_vfork_raw(void);
 extern void *au_arch_real_vfork;
 
-/*
- * How a patched site's vector registers are kept, chosen once: the compiler
- * of an inline system call relies on all of them.
- */
-enum au_arch_vectors {
-	AU_VECTORS_SSE, /* xmm0-15 */
-	AU_VECTORS_AVX, /* ymm0-15, the upper halves where in use */
-	AU_VECTORS_XSAVEC, /* AVX-512 as well */
-};
-
-#define AU_VECTORS_SIZE 512
-/* Legacy area and header, then each with room for its alignment. */
-#define AU_VECTORS_SIZE_XSAVEC (576 + 256 + 64 + 512 + 1024 + 4 * 64)
-
-/* XCR0: SSE, AVX, and the three of AVX-512. x87 and AMX go untouched. */
-#define AU_XCR0_SSE    0x02
-#define AU_XCR0_AVX    0x04
-#define AU_XCR0_AVX512 0xe0
-
+/* AU_VECTORS_* */
 extern unsigned int au_arch_vectors;
 extern unsigned int au_arch_vectors_size; /* bytes of stack they take */
+
+/* Does xgetbv say what is in use, and are there moves for all of it? */
+static inline bool au_arch_has_avx512(unsigned int leaf_13_1)
+{
+	unsigned int a, b, c, d;
+
+	return (leaf_13_1 & 4) && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+	       (b & bit_AVX512VL) && (b & bit_AVX512BW);
+}
 
 /* False if they cannot be kept: then nothing is patched. */
 static inline bool au_arch_vectors_init(void)
@@ -81,11 +73,16 @@ static inline bool au_arch_vectors_init(void)
 	au_arch_vectors = AU_VECTORS_AVX;
 	if (!(xcr0 & AU_XCR0_AVX512))
 		return true;
-	if (!__get_cpuid_count(13, 1, &a, &b, &c, &d) || !(a & 2))
-		return false; /* no xsavec */
+	if (!__get_cpuid_count(13, 1, &a, &b, &c, &d))
+		return false;
+	if (au_arch_has_avx512(a)) {
+		au_arch_vectors = AU_VECTORS_AVX512;
+		au_arch_vectors_size = AU_VECTORS_SIZE_AVX512;
+		return true;
+	}
 	au_arch_vectors = AU_VECTORS_XSAVEC;
 	au_arch_vectors_size = AU_VECTORS_SIZE_XSAVEC;
-	return true;
+	return a & 2; /* is there an xsavec? */
 }
 
 static inline void au_arch_set_vfork(void *fn)

@@ -3,7 +3,8 @@
  * Description: a call from a patched site changes rax, rcx and r11 only: all
  * other registers, with the vectors, mxcsr and the flags, and the red zone
  * survive an engine that spoils whatever it may. In each of the ways the
- * vectors are kept, as far as this processor has them.
+ * vectors are kept, with each part of them in use and not, as far as this
+ * processor has them.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -26,12 +27,24 @@ struct state {
 	uint64_t gpr[14]; /* rdi rsi rdx r10 r8 r9 rbx r12-15 rbp, flags, rax */
 	uint32_t mxcsr[2];
 	uint64_t zone[2];
-	_Alignas(32) uint8_t ymm[16][32];
+	_Alignas(64) uint8_t zmm[32][64];
+	uint64_t mask[8];
+};
+
+/* How much of the first 16 registers is in use. */
+enum {
+	XMM,
+	YMM,
+	ZMM
 };
 
 struct state in, out;
+/* An XSAVE area that says nothing is in use. */
+_Alignas(64) uint8_t unused[AU_VECTORS_SIZE_XSAVEC];
 static long seen[7];
-bool has_avx, dirty; /* dirty: upper halves are in use */
+bool has_avx, has_avx512;
+uint8_t width; /* of the first 16 */
+bool upper; /* are zmm16-31 and the masks in use? */
 
 #define CHECK(cond)                                                     \
 	do {                                                            \
@@ -62,6 +75,17 @@ long au_patch_call(long nr, const long a[6])
 			".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
 			"vinsertf128 $1, %xmm\\n, %ymm\\n, %ymm\\n\n\t"
 			".endr");
+	if (has_avx512)
+		__asm__ volatile(
+			".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+			"vpternlogd $0xff, %zmm\\n, %zmm\\n, %zmm\\n\n\t"
+			".endr\n\t"
+			".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
+			"vpternlogd $0xff, %zmm\\n, %zmm\\n, %zmm\\n\n\t"
+			".endr\n\t"
+			".irp n, 0, 1, 2, 3, 4, 5, 6, 7\n\t"
+			"kxnorq %k\\n, %k\\n, %k\\n\n\t"
+			".endr");
 	return 0x123456789aL;
 }
 
@@ -79,12 +103,24 @@ __asm__(".text\npicture:\n\t"
 	"ldmxcsr 112(%rax)\n\t"
 	"movq 120(%rax), %rcx\n\tmovq %rcx, -8(%rsp)\n\t"
 	"movq 128(%rax), %rcx\n\tmovq %rcx, -128(%rsp)\n\t"
-	"cmpb $0, has_avx(%rip)\n\tje 1f\n\tvzeroupper\n"
-	"1:\tcmpb $0, dirty(%rip)\n\tjne 2f\n\t"
+	"cmpb $0, has_avx512(%rip)\n\tje 1f\n\t"
+	/* Puts masks and zmm as they are in a new process: not in use. */
+	"movq %rax, %rbx\n\tmovl $0xe0, %eax\n\txorl %edx, %edx\n\t"
+	"xrstor64 unused(%rip)\n\tmovq %rbx, %rax\n\t"
+	"movq 16(%rax), %rdx\n\tmovq 48(%rax), %rbx\n\t"
+	"cmpb $0, upper(%rip)\n\tje 1f\n\t"
+	".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
+	"vmovaps (192 + \\n * 64)(%rax), %zmm\\n\n\t.endr\n\t"
+	".irp n, 0, 1, 2, 3, 4, 5, 6, 7\n\t"
+	"kmovq (2240 + \\n * 8)(%rax), %k\\n\n\t.endr\n"
+	"1:\tcmpb $0, has_avx(%rip)\n\tje 1f\n\tvzeroupper\n"
+	"1:\tcmpb $1, width(%rip)\n\tje 2f\n\tja 7f\n\t"
 	".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-	"movaps (160 + \\n * 32)(%rax), %xmm\\n\n\t.endr\n\tjmp 3f\n"
+	"movaps (192 + \\n * 64)(%rax), %xmm\\n\n\t.endr\n\tjmp 3f\n"
 	"2:\t.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-	"vmovaps (160 + \\n * 32)(%rax), %ymm\\n\n\t.endr\n"
+	"vmovaps (192 + \\n * 64)(%rax), %ymm\\n\n\t.endr\n\tjmp 3f\n"
+	"7:\t.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+	"vmovaps (192 + \\n * 64)(%rax), %zmm\\n\n\t.endr\n"
 	"3:\tpushq 96(%rax)\n\tpopfq\n\t"
 	/* The red zone again, for the push was in it. */
 	"movq 120(%rax), %rcx\n\tmovq %rcx, -8(%rsp)\n\t"
@@ -101,33 +137,54 @@ __asm__(".text\npicture:\n\t"
 	"movq %rbx, 48(%rax)\n\tmovq %r12, 56(%rax)\n\tmovq %r13, 64(%rax)\n\t"
 	"movq %r14, 72(%rax)\n\tmovq %r15, 80(%rax)\n\tmovq %rbp, 88(%rax)\n\t"
 	"stmxcsr 112(%rax)\n\t"
+	"cmpb $0, has_avx512(%rip)\n\tjne 7f\n\t"
 	"cmpb $0, has_avx(%rip)\n\tjne 5f\n\t"
 	".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-	"movaps %xmm\\n, (160 + \\n * 32)(%rax)\n\t.endr\n\tjmp 6f\n"
+	"movaps %xmm\\n, (192 + \\n * 64)(%rax)\n\t.endr\n\tjmp 6f\n"
+	"7:\t.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
+	"vmovaps %zmm\\n, (192 + \\n * 64)(%rax)\n\t.endr\n\t"
+	".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
+	"vmovaps %zmm\\n, (192 + \\n * 64)(%rax)\n\t.endr\n\t"
+	".irp n, 0, 1, 2, 3, 4, 5, 6, 7\n\t"
+	"kmovq %k\\n, (2240 + \\n * 8)(%rax)\n\t.endr\n\tvzeroupper\n\tjmp 6f\n"
 	"5:\t.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-	"vmovaps %ymm\\n, (160 + \\n * 32)(%rax)\n\t.endr\n\tvzeroupper\n"
+	"vmovaps %ymm\\n, (192 + \\n * 64)(%rax)\n\t.endr\n\tvzeroupper\n"
 	"6:\taddq $256, %rsp\n\tpopfq\n\tpopq %r15\n\tpopq %r14\n\t"
 	"popq %r13\n\tpopq %r12\n\tpopq %rbp\n\tpopq %rbx\n\tret\n");
 /* clang-format on */
 
 _Static_assert(offsetof(struct state, mxcsr) == 112 &&
 		       offsetof(struct state, zone) == 120 &&
-		       offsetof(struct state, ymm) == 160,
+		       offsetof(struct state, zmm) == 192 &&
+		       offsetof(struct state, mask) == 2240,
 	       "the numbers in picture()");
 
-static void test_enter(bool upper)
+/* Each register is as wide as `width`; the rest of it is zero. */
+static void in_vectors(void)
+{
+	size_t n = 16U << width;
+
+	for (int i = 0; i < 32; i++) {
+		if (i < 16)
+			memset(in.zmm[i] + n, 0, sizeof(in.zmm[i]) - n);
+		else if (!upper)
+			memset(in.zmm[i], 0, sizeof(in.zmm[i]));
+	}
+	if (!upper)
+		memset(in.mask, 0, sizeof(in.mask));
+}
+
+static void test_enter(void)
 {
 	uint8_t *p = (void *)&in;
 
 	memset(&out, 0, sizeof(out));
 	for (size_t i = 0; i < sizeof(in); i++)
 		p[i] = (uint8_t)(rand() | 1);
-	dirty = upper;
 	in.mxcsr[0] = 0xffc0; /* flush to zero, rounding towards zero */
 	in.gpr[12] = 0xcd7; /* every arithmetic flag, and direction */
 	in.gpr[13] = 0x123456789aL;
-	for (int i = 0; i < 16 && !upper; i++)
-		memset(in.ymm[i] + 16, 0, 16);
+	in_vectors();
 	in.mxcsr[1] = 0;
 	picture();
 	CHECK(seen[0] == 426 && !memcmp(seen + 1, in.gpr, 6 * sizeof(long)));
@@ -136,32 +193,45 @@ static void test_enter(bool upper)
 	CHECK(!memcmp(in.gpr, out.gpr, sizeof(in.gpr)));
 	CHECK(in.mxcsr[0] == out.mxcsr[0]);
 	CHECK(!memcmp(in.zone, out.zone, sizeof(in.zone)));
-	CHECK(!memcmp(in.ymm, out.ymm, sizeof(in.ymm)));
+	CHECK(!memcmp(in.zmm, out.zmm, sizeof(in.zmm)));
+	CHECK(!memcmp(in.mask, out.mask, sizeof(in.mask)));
+}
+
+/* What the processor has is more than older ones have: theirs go as well. */
+static void test_way(unsigned int way, unsigned int size)
+{
+	bool all = has_avx512;
+	uint8_t last = all ? ZMM : has_avx ? YMM : XMM;
+
+	au_arch_vectors = way;
+	au_arch_vectors_size = size;
+	for (width = XMM; width <= last; width++) {
+		upper = false;
+		test_enter();
+		upper = all;
+		test_enter();
+	}
 }
 
 int main(void)
 {
-	unsigned int best, a, b, c, d;
+	unsigned int best, a, b, c, d, leaf = 0;
 
 	CHECK(au_arch_vectors_init());
 	best = au_arch_vectors;
 	has_avx = best >= AU_VECTORS_AVX;
-	test_enter(false);
-	if (!has_avx) {
-		puts("no AVX here: the rest was not run");
-		return 0;
-	}
-	test_enter(true);
-	if (best == AU_VECTORS_AVX &&
-	    __get_cpuid_count(13, 1, &a, &b, &c, &d) && (a & 2)) {
-		au_arch_vectors = AU_VECTORS_XSAVEC;
-		au_arch_vectors_size = AU_VECTORS_SIZE_XSAVEC;
-		test_enter(false);
-		test_enter(true);
-	}
+	has_avx512 = best == AU_VECTORS_AVX512;
+	if (__get_cpuid_count(13, 1, &a, &b, &c, &d))
+		leaf = a;
+	test_way(best, au_arch_vectors_size);
+	if (has_avx && (leaf & 2))
+		test_way(AU_VECTORS_XSAVEC, AU_VECTORS_SIZE_XSAVEC);
+	if (!has_avx512)
+		puts("no AVX-512 here: it was not run");
+	has_avx512 = false;
+	if (has_avx)
+		test_way(AU_VECTORS_AVX, AU_VECTORS_SIZE);
 	has_avx = false;
-	au_arch_vectors = AU_VECTORS_SSE;
-	au_arch_vectors_size = AU_VECTORS_SIZE;
-	test_enter(false);
+	test_way(AU_VECTORS_SSE, AU_VECTORS_SIZE);
 	return 0;
 }
