@@ -779,66 +779,81 @@ bool au_rw_follows(const struct au_req *last, const struct au_req *req)
 	       b->len && a->len <= RW_RUN_PART_MAX && b->len <= RW_RUN_PART_MAX;
 }
 
-/* How many from the front are the next bytes of the same file. */
-static uint32_t rw_adjacent(struct au_req **reqs, uint32_t nr)
-{
-	uint32_t n = 1;
-
-	for (; n < nr; n++) {
-		const struct au_rw *a = (const void *)reqs[n - 1]->cmd;
-		const struct au_rw *b = (const void *)reqs[n]->cmd;
-
-		if (reqs[n]->fd != reqs[0]->fd || a->pos + a->len != b->pos)
-			break;
-	}
-	return n;
-}
-
-/* Their buffers; those that lie next to each other are one. */
-static uint32_t rw_run_buffers(struct iovec *iov, struct au_req **reqs,
-			       uint32_t nr)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct au_rw *rw = au_req_cmd(reqs[i], struct au_rw);
-
-		if (n && (uintptr_t)iov[n - 1].iov_base + iov[n - 1].iov_len ==
-				 rw->addr) {
-			iov[n - 1].iov_len += rw->len;
-		} else {
-			iov[n].iov_base = au_ptr(rw->addr);
-			iov[n++].iov_len = rw->len;
-		}
-	}
-	return n;
-}
-
-/* One call for neighbours: how many of them it covers whole. */
-static uint32_t rw_run_call(struct au_req **reqs, uint32_t nr)
-{
-	struct au_rw *first = au_req_cmd(reqs[0], struct au_rw);
-	bool write = first->kind & RW_WRITE;
-	uint8_t *hint = rw_hint(reqs[0]);
-	uint32_t flags = RWF_NOWAIT, done = 0;
-	struct iovec iov[AU_RUN_MAX];
+/* A call of a run, ready to be made, and how many requests it serves. */
+struct rw_run_call {
+	long sysno;
+	long fd;
+	void *buf; /* iovecs, or the one buffer */
+	size_t count;
+	uint64_t pos;
+	long flags;
+	long len; /* bytes asked for */
 	long res;
+	uint32_t nr;
+};
 
-	/* One by one these are under way at once. */
-	if (rw_direct(reqs[0], hint))
-		return 0;
-	if (hint && (*hint & (write ? AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
-				      AU_HINT_MEMORY)))
-		flags = 0;
-	if (nr == 1) {
-		res = rw_call(reqs[0], first, flags);
-		if (res != (long)first->len)
-			return 0;
-		reqs[0]->res = (int)res;
-		return 1;
+/* False: one by one, for transfers to the disk are under way at once. */
+static bool rw_run_begin(struct rw_run_call *c, struct iovec *iov,
+			 struct au_req *req)
+{
+	const struct au_rw *rw = au_req_cmd(req, struct au_rw);
+	bool write = rw->kind & RW_WRITE;
+	uint8_t plain = AU_HINT_MEMORY | (write ? AU_HINT_WRITE_INLINE : 0);
+	uint8_t *hint = rw_hint(req);
+
+	if (rw_direct(req, hint))
+		return false;
+	iov->iov_base = au_ptr(rw->addr);
+	iov->iov_len = rw->len;
+	c->sysno = write ? SYS_pwritev2 : SYS_preadv2;
+	c->fd = req->fd;
+	c->buf = iov;
+	c->count = 1;
+	c->pos = rw->pos;
+	c->flags = hint && (*hint & plain) ? 0 : RWF_NOWAIT;
+	c->len = rw->len;
+	c->nr = 1;
+	return true;
+}
+
+/* If these are the next bytes of the same file the call serves them as well. */
+static bool rw_run_extend(struct rw_run_call *c, const struct au_req *req)
+{
+	const struct au_rw *rw = (const void *)req->cmd;
+	struct iovec *iov = (struct iovec *)c->buf + c->count - 1;
+
+	if (c->pos + (uint64_t)c->len != rw->pos || c->fd != req->fd)
+		return false;
+	/* Buffers that lie next to each other are one. */
+	if ((uintptr_t)iov->iov_base + iov->iov_len == rw->addr) {
+		iov->iov_len += rw->len;
+	} else {
+		iov[1].iov_base = au_ptr(rw->addr);
+		iov[1].iov_len = rw->len;
+		c->count++;
 	}
-	res = au_rw(write, reqs[0]->fd, iov, rw_run_buffers(iov, reqs, nr),
-		    first->pos, flags);
+	c->len += rw->len;
+	c->nr++;
+	return true;
+}
+
+/* Without flags a single buffer needs no vector, which costs its import. */
+static void rw_run_end(struct rw_run_call *c)
+{
+	const struct iovec *iov = c->buf;
+
+	if (c->flags || c->count > 1)
+		return;
+	c->sysno = c->sysno == SYS_pwritev2 ? SYS_pwrite64 : SYS_pread64;
+	c->count = iov->iov_len;
+	c->buf = iov->iov_base;
+}
+
+/* What a call transferred, shared out: how many got all they asked for. */
+static uint32_t rw_run_share(struct au_req **reqs, uint32_t nr, long res)
+{
+	uint32_t done = 0;
+
 	while (done < nr) {
 		uint32_t len = au_req_cmd(reqs[done], struct au_rw)->len;
 
@@ -852,21 +867,32 @@ static uint32_t rw_run_call(struct au_req **reqs, uint32_t nr)
 
 /*
  * Does a run call after call, neighbours by one, with nothing in between: after
- * a system call the processor has forgotten what it predicts, and a loop of
- * calls is soonest learnt again. Whatever is not covered whole, or gives an
- * error, is left to each request's own call.
+ * a system call the processor has forgotten what it predicts, so all is prepared
+ * before the first and shared out after the last. Whatever is not covered whole,
+ * or gives an error, is left to each request's own call.
  */
 uint32_t au_rw_run(struct au_ring *ring, struct au_req **reqs, uint32_t nr)
 {
+	struct rw_run_call calls[AU_RUN_MAX], *c, *last = calls;
+	struct iovec iov[AU_RUN_MAX];
 	uint32_t done = 0;
 
-	while (done < nr) {
-		uint32_t n = rw_adjacent(reqs + done, nr - done);
-		uint32_t did = rw_run_call(reqs + done, n);
-
-		done += did;
-		if (did < n)
+	for (uint32_t i = 0; i < nr; i++) {
+		if (last > calls && rw_run_extend(last - 1, reqs[i]))
+			continue;
+		if (!rw_run_begin(last, iov + i, reqs[i]))
 			break;
+		last++;
 	}
+	for (c = calls; c < last; c++)
+		rw_run_end(c);
+	for (c = calls; c < last; c++) {
+		c->res = au_syscall(c->sysno, c->fd, c->buf, c->count, c->pos,
+				    c->pos >> 32, c->flags);
+		if (au_unlikely(c->res != c->len))
+			last = c + 1;
+	}
+	for (c = calls; c < last; c++)
+		done += rw_run_share(reqs + done, c->nr, c->res);
 	return done;
 }
