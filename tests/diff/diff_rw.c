@@ -232,16 +232,9 @@ static void bad_buffers(struct diff *d)
 static void bad_vectors(struct diff *d)
 {
 	static const uint64_t base[] = {
-		0,
-		4096,
-		(1UL << 47) - 4096,
-		(1UL << 47) - 4095,
-		1UL << 47,
-		1UL << 55,
-		1UL << 57,
-		0x2020202020202020,
-		1UL << 63,
-		(uint64_t)-1,
+		0,         4096,         (1UL << 47) - 4096, (1UL << 47) - 4095,
+		1UL << 47, 1UL << 55,    1UL << 57,          0x2020202020202020,
+		1UL << 63, (uint64_t)-1,
 	};
 	static const uint64_t len[] = { 0, 1, 1UL << 46, 1UL << 63 };
 	static const uint8_t op[] = { IORING_OP_READV, IORING_OP_WRITEV };
@@ -831,6 +824,49 @@ static void adjacent(struct diff *d)
 	close(fd);
 }
 
+/*
+ * Two files in turns, one of them in memory; places and buffers in every order,
+ * neighbours among them, some short or past the end, none overlapping.
+ */
+static void scattered(struct diff *d)
+{
+	static char from[64 * 8], back[64 * 8], whole[64 * 8];
+	int fd[2] = { diff_file(d, "f", 0), memfd_create("m", MFD_CLOEXEC) };
+	struct ring r;
+
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (char)('a' + i % 26);
+	ring_open(d, &r, 64, 0);
+	for (unsigned int step = 1; step < 64; step += 2) {
+		/* An odd step visits every one of the 64 places. */
+		for (unsigned int i = 0; i < 64; i++) {
+			unsigned int at = i * step % 64;
+
+			ring_sqe(&r, IORING_OP_WRITE, fd[at / 8 & 1],
+				 from + i * 8, 8, at * 8);
+		}
+		ring_run(&r, 64, RING_SORTED);
+		memset(back, '.', sizeof(back));
+		for (unsigned int i = 0; i < 64; i++) {
+			unsigned int at = i * step % 64;
+
+			ring_sqe(&r, IORING_OP_READ, fd[i / 8 & 1],
+				 back + at * 8, 8, i * 8 + step % 7);
+		}
+		ring_run(&r, 64, RING_SORTED);
+		diff_bytes(d, "back", back, sizeof(back));
+		for (int k = 0; k < 2; k++) {
+			ssize_t n = pread(fd[k], whole, sizeof(whole), 0);
+
+			diff_bytes(d, "whole", whole, n > 0 ? (size_t)n : 0);
+			diff_must(d, ftruncate(fd[k], step * 4), "ftruncate");
+		}
+	}
+	ring_close(&r);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 /* Two wait for one pipe: whose is what comes? */
 static void two_readers(struct diff *d)
 {
@@ -875,6 +911,7 @@ static const struct diff_test tests[] = {
 	{ "direct_many", direct_many, DIFF_ALL },
 	{ "many_writes", many_writes, DIFF_ALL },
 	{ "adjacent", adjacent, DIFF_SYNC },
+	{ "scattered", scattered, DIFF_SYNC },
 	{ "two_readers", two_readers, DIFF_PLAIN },
 };
 
