@@ -53,12 +53,12 @@ static struct common_slot *common_slot(const struct au_ring *ring)
 
 /* ---- overflow ---- */
 
-/* Stored at once, and as one, should the holder die. */
 static void spill_set(struct au_ring *ring, uint32_t first, uint32_t nr)
 {
-	const struct au_common_overflow o = { first, nr };
+	const union au_common_overflow o = { .first = first, .nr = nr };
 
-	ring->common->overflow = o;
+	/* behind the CQE, or the tail, that was stored before */
+	au_store_release(&ring->common->overflow.word, o.word);
 	ring->nr_overflow = nr;
 }
 
@@ -77,10 +77,11 @@ bool au_common_spill(struct au_ring *ring, const struct au_overflow *o)
 struct au_overflow *au_common_spilled(struct au_ring *ring)
 {
 	struct common_slot *s = common_slot(ring);
-	const struct au_common_move move = { s->common.overflow.first,
-					     ring->cq_tail };
+	const union au_common_move move = { .which = s->common.overflow.first,
+					    .tail = ring->cq_tail };
 
-	s->common.move = move;
+	/* behind the pop of the one before */
+	au_store_release(&s->common.move.word, move.word);
 	return &s->spill[s->common.overflow.first % COMMON_SPILL];
 }
 
@@ -504,9 +505,10 @@ static bool memory_shared(const struct au_ring *ring, struct au_mapping *last)
 	/* Ours is. */
 	if (ring->memory.fd >= 0)
 		return true;
-	return au_memory_shared((uintptr_t)ring->shared, ring->memory.rings_size,
-				last) &&
-	       au_memory_shared((uintptr_t)ring->sqes, ring->memory.sqes_size, last);
+	return au_memory_shared((uintptr_t)ring->shared,
+				ring->memory.rings_size, last) &&
+	       au_memory_shared((uintptr_t)ring->sqes, ring->memory.sqes_size,
+				last);
 }
 
 static bool common_wanted(const struct au_ring *ring)

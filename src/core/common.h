@@ -49,23 +49,36 @@ struct au_common_legacy {
 	struct au_timespec ts;
 };
 
-/* Overflowed CQEs, in the spill area: one word to store. */
-struct au_common_overflow {
-	uint32_t first, nr;
-} __attribute__((aligned(8)));
+/*
+ * What must be true at each instruction, because the holder may die there, is
+ * one word, stored whole and in its turn.
+ */
+
+/* Overflowed CQEs, in the spill area. */
+union au_common_overflow {
+	struct {
+		uint32_t first, nr;
+	};
+
+	uint64_t word;
+};
 
 /* One of them on its way into the CQ, where it comes to lie behind `tail`. */
-struct au_common_move {
-	uint32_t which, tail;
-} __attribute__((aligned(8)));
+union au_common_move {
+	struct {
+		uint32_t which, tail;
+	};
+
+	uint64_t word;
+};
 
 /* All under `lock`. */
 struct au_common {
 	uint32_t lock; /* see sys/robust.h */
 	uint32_t sq_head, cq_tail, cq_tail_shared;
 	uint32_t nr_timeouts;
-	struct au_common_overflow overflow;
-	struct au_common_move move;
+	union au_common_overflow overflow;
+	union au_common_move move;
 	int32_t owner_tid;
 	int32_t sqpoll_pid, sqpoll_tid; /* its SQPOLL thread */
 	bool disabled, readable, watched;
