@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Description: a process that shares a ring dies at one instruction of an enter
- * that moves overflowed CQEs, stepped to by ptrace; then at the next one, and so
- * on to the last. Whoever is left gets every CQE once, in order.
+ * Description: a process that shares a ring dies at any one instruction of an
+ * enter that moves overflowed CQEs, stepped to by ptrace. Whoever is left gets
+ * every CQE once, in order.
  */
 #include "stress.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +70,8 @@ static _Noreturn void child(struct st_ring *r)
 	_exit(flush(r) != 0);
 }
 
-/* True if the child was through with it before. */
-static bool step(pid_t pid, unsigned long steps)
+/* How many steps it made: fewer than these if it was through with it. */
+static unsigned long step(pid_t pid, unsigned long steps)
 {
 	int status;
 
@@ -80,20 +80,18 @@ static bool step(pid_t pid, unsigned long steps)
 		ST_CHECK(waitpid(pid, &status, 0) == pid);
 		if (WIFEXITED(status)) {
 			ST_CHECK(WEXITSTATUS(status) == 0);
-			return true;
+			return i;
 		}
 	}
 	ST_CHECK(kill(pid, SIGKILL) == 0);
 	ST_CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
-	return false;
+	return steps;
 }
 
-/* True if that was more than there are. */
-static bool die_after(unsigned long steps)
+static unsigned long die_after(unsigned long steps)
 {
-	unsigned int got = 0;
+	unsigned long made, got = 0;
 	struct st_ring r;
-	bool through;
 	pid_t pid;
 	int status;
 
@@ -111,32 +109,31 @@ static bool die_after(unsigned long steps)
 	}
 	submit_nops(&r, NR_CQES + NR_OVERFLOW);
 	ST_CHECK(reap(&r) == NR_CQES);
-	through = step(pid, steps);
+	made = step(pid, steps);
 	for (int turn = 0; turn < 3; turn++) {
 		ST_CHECK(flush(&r) == 0);
 		got += reap(&r);
 	}
 	if (got != NR_OVERFLOW)
-		st_fail("after %lu steps: %u of %u CQEs", steps, got,
+		st_fail("after %lu steps: %lu of %u CQEs", steps, got,
 			NR_OVERFLOW);
 	st_ring_exit(&r);
-	return through;
+	return made;
 }
 
 int main(void)
 {
+	unsigned long all, deaths = 0;
+	uint64_t end;
 	struct st_rng rng;
-	unsigned long steps;
 
 	st_begin("stress-steps", 60);
 	rng = st_rng(0);
-	do {
-		/* The stride differs from lap to lap, to meet them all. */
-		steps = 0;
-		do
-			steps += 1 + st_below(&rng, 40);
-		while (!die_after(steps));
-	} while (st_going());
-	printf("an enter of %lu instructions\n", steps);
+	all = die_after(ULONG_MAX);
+	/* A step takes 20 us, so these are a few hundred deaths. */
+	for (end = st_now_ns() + 8000000000; st_now_ns() < end || st_going();
+	     deaths++)
+		(void)die_after(1 + st_below(&rng, (uint32_t)all));
+	printf("%lu deaths in an enter of %lu instructions\n", deaths, all);
 	return 0;
 }
