@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Instructions per nop, and per timeout, through the front, counted by callgrind as the
-# difference of two run lengths: free of noise, so the figure to watch from
-# change to change. Prints one line for the table in docs/performance.md:
+# Instructions per nop, and per timeout, through the front, counted by
+# callgrind as the difference of two run lengths: free of noise, so the figure
+# to watch from change to change. Prints one line for the table in
+# docs/performance.md:
 #
 #   batch-32, single, then batch-32 after drain, links and overflow were used,
 #   then a pair of a timeout and its removal, 16 pairs a submit

@@ -15,14 +15,8 @@ static inline void heap_move(struct au_heap *h, uint32_t to, uint32_t from)
 void au_heap_sift_up(struct au_heap *h, uint32_t i, uint64_t key,
 		     struct au_heap_node *n)
 {
-	while (i) {
-		uint32_t parent = (i - 1) / AU_HEAP_ARITY;
-
-		if (h->slots[parent].key <= key)
-			break;
-		heap_move(h, i, parent);
-		i = parent;
-	}
+	for (; au_heap_rises(h, i, key); i = au_heap_parent(i))
+		heap_move(h, i, au_heap_parent(i));
 	au_heap_set(h, i, key, n);
 }
 
@@ -66,7 +60,7 @@ void au_heap_fill(struct au_heap *h, uint32_t i)
 	uint64_t key = h->slots[h->nr].key;
 	struct au_heap_node *n = AU_READ_ONCE(h->slots[h->nr].node);
 
-	if (i && h->slots[(i - 1) / AU_HEAP_ARITY].key > key)
+	if (au_heap_rises(h, i, key))
 		au_heap_sift_up(h, i, key, n);
 	else
 		heap_sift_down(h, i, key, n);

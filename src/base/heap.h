@@ -48,6 +48,18 @@ static inline void au_heap_set(struct au_heap *h, uint32_t i, uint64_t key,
 	n->index = i + 1;
 }
 
+static inline uint32_t au_heap_parent(uint32_t i)
+{
+	return (i - 1) / AU_HEAP_ARITY;
+}
+
+/* Would a key at that place be less than its parent's? */
+static inline bool au_heap_rises(const struct au_heap *h, uint32_t i,
+				 uint64_t key)
+{
+	return i && h->slots[au_heap_parent(i)].key > key;
+}
+
 void au_heap_sift_up(struct au_heap *h, uint32_t i, uint64_t key,
 		     struct au_heap_node *n);
 void au_heap_fill(struct au_heap *h, uint32_t i);
@@ -59,7 +71,7 @@ static inline void au_heap_push(struct au_heap *h, struct au_heap_node *n,
 	uint32_t i = h->nr;
 
 	au_store_relaxed(&h->nr, i + 1);
-	if (i && h->slots[(i - 1) / AU_HEAP_ARITY].key > key)
+	if (au_heap_rises(h, i, key))
 		au_heap_sift_up(h, i, key, n);
 	else
 		au_heap_set(h, i, key, n);

@@ -3,10 +3,11 @@
  * A request: one SQE from its fetch to its CQE (the kernel's io_kiocb).
  *
  * Three cache lines. Line 0 is all that issuing an op touches, line 1 what
- * completing it adds, line 2 is for a request that has to wait. A nop, or a
- * read that hits the page cache, never writes line 2. Only the table of those
- * that wait has its node on line 1: whoever looks for a user_data, or puts a
- * request before others in a chain, touches one cold line of each, not two.
+ * completing it adds, line 2 is for a request that has to wait, or whose CQE is
+ * wide. A nop, or a read that hits the page cache, never writes line 2. Only the
+ * table of those that wait has its node on line 1: whoever looks for a
+ * user_data, or puts a request before others in a chain, touches one cold line
+ * of each, not two.
  *
  * Who may touch a request: the holder of its ring's lock; while it runs in a
  * worker, that worker alone (cmd, res, async_data), until it hands the request
@@ -105,7 +106,7 @@ struct au_req {
 	bool cancelled; /* while in a worker; ring's lock and pool's */
 	uint8_t pad[6];
 
-	/* line 2: wait */
+	/* line 2: wait, or a wide CQE */
 	uint64_t extra[2]; /* upper half of a 32-byte CQE */
 	struct au_rsrc_node *file_node, *buf_node;
 

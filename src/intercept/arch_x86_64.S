@@ -19,6 +19,11 @@
 #define NR_PRCTL 157
 #define NR_VFORK 58
 
+/* Of vector registers, and of masks. */
+#define LOW   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#define HIGH  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+#define MASKS 0, 1, 2, 3, 4, 5, 6, 7
+
 	.text
 
 	.hidden au_arch_return
@@ -108,23 +113,17 @@ au_arch_clone_fork:
 	 * does: the vector registers too, whose upper halves most programs
 	 * leave clear. mxcsr as well; the x87 is not used.
 	 */
-	.macro CALL_AVX512
-	vzeroupper
-	call au_patch_call
-	vzeroupper
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
-	kmovq (2048 + \n * 8)(%rsp), %k\n
+	/* Registers by their numbers, each to its place on the stack, and back. */
+	.macro KEEP move, reg, size, numbers:vararg
+	.irp n, \numbers
+	\move %\reg\n, (\n * \size)(%rsp)
 	.endr
-	testb $AU_XCR0_HI16_ZMM, %bl
-	jz 1f
-	.irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
-	vmovaps (\n * 64)(%rsp), %zmm\n
+	.endm
+
+	.macro BACK move, reg, size, numbers:vararg
+	.irp n, \numbers
+	\move (\n * \size)(%rsp), %\reg\n
 	.endr
-	jmp 2f
-1:	.irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
-	vpxord %xmm\n, %xmm\n, %xmm\n
-	.endr
-2:
 	.endm
 
 	.hidden au_arch_enter
@@ -162,20 +161,14 @@ au_arch_enter:
 	je 2f
 	cmpl $AU_VECTORS_AVX512, %ecx
 	je 4f
-	ja 8f
+	ja 6f
 
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	movaps %xmm\n, (\n * 16)(%rsp)
-	.endr
+	KEEP movaps, xmm, 16, LOW
 	call au_patch_call
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	movaps (\n * 16)(%rsp), %xmm\n
-	.endr
+	BACK movaps, xmm, 16, LOW
 	jmp 9f
 
-2:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	vmovaps %ymm\n, (\n * 32)(%rsp)
-	.endr
+2:	KEEP vmovaps, ymm, 32, LOW
 	/* Is any upper half in use? Loading clear ones would make them so. */
 	.irp n, 2, 4, 6, 8, 10, 12, 14
 	vorps %ymm\n, %ymm0, %ymm0
@@ -193,13 +186,9 @@ au_arch_enter:
 	vzeroupper
 	testl %ebx, %ebx
 	jnz 3f
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	movaps (\n * 32)(%rsp), %xmm\n
-	.endr
+	BACK movaps, xmm, 32, LOW
 	jmp 9f
-3:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	vmovaps (\n * 32)(%rsp), %ymm\n
-	.endr
+3:	BACK vmovaps, ymm, 32, LOW
 	jmp 9f
 
 	/*
@@ -211,44 +200,53 @@ au_arch_enter:
 4:	movl $1, %ecx
 	xgetbv
 	movl %eax, %ebx
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
-	kmovq %k\n, (2048 + \n * 8)(%rsp)
+	.irp n, MASKS
+	kmovq %k\n, (AU_VECTORS_MASKS + \n * 8)(%rsp)
 	.endr
 	testb $AU_XCR0_HI16_ZMM, %bl
-	jz 5f
-	.irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
-	vmovaps %zmm\n, (\n * 64)(%rsp)
-	.endr
-5:	testb $AU_XCR0_ZMM_HI256, %bl
-	jnz 6f
+	jz .Lkeep_low
+	KEEP vmovaps, zmm, 64, HIGH
+.Lkeep_low:
+	testb $AU_XCR0_ZMM_HI256, %bl
+	jnz .Lkeep_zmm
 	testb $AU_XCR0_AVX, %bl
-	jnz 7f
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	movaps %xmm\n, (\n * 64)(%rsp)
+	jnz .Lkeep_ymm
+	KEEP movaps, xmm, 64, LOW
+	jmp .Lkept
+.Lkeep_zmm:
+	KEEP vmovaps, zmm, 64, LOW
+	jmp .Lkept
+.Lkeep_ymm:
+	KEEP vmovaps, ymm, 64, LOW
+.Lkept:	vzeroupper
+	call au_patch_call
+	vzeroupper
+	.irp n, MASKS
+	kmovq (AU_VECTORS_MASKS + \n * 8)(%rsp), %k\n
 	.endr
-	CALL_AVX512
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	movaps (\n * 64)(%rsp), %xmm\n
+	testb $AU_XCR0_HI16_ZMM, %bl
+	jz .Lclear_high
+	BACK vmovaps, zmm, 64, HIGH
+	jmp .Lback_low
+.Lclear_high:
+	.irp n, HIGH
+	vpxord %xmm\n, %xmm\n, %xmm\n
 	.endr
+.Lback_low:
+	testb $AU_XCR0_ZMM_HI256, %bl
+	jnz .Lback_zmm
+	testb $AU_XCR0_AVX, %bl
+	jnz .Lback_ymm
+	BACK movaps, xmm, 64, LOW
 	jmp 9f
-6:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	vmovaps %zmm\n, (\n * 64)(%rsp)
-	.endr
-	CALL_AVX512
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	vmovaps (\n * 64)(%rsp), %zmm\n
-	.endr
+.Lback_zmm:
+	BACK vmovaps, zmm, 64, LOW
 	jmp 9f
-7:	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	vmovaps %ymm\n, (\n * 64)(%rsp)
-	.endr
-	CALL_AVX512
-	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-	vmovaps (\n * 64)(%rsp), %ymm\n
-	.endr
+.Lback_ymm:
+	BACK vmovaps, ymm, 64, LOW
 	jmp 9f
 
-8:	movl $(AU_XCR0_SSE | AU_XCR0_AVX | AU_XCR0_AVX512), %eax
+6:	movl $AU_XCR0_ALL, %eax
 	xorl %edx, %edx
 	/* xrstor refuses a header with anything in its reserved bytes. */
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
@@ -257,7 +255,7 @@ au_arch_enter:
 	xsavec64 (%rsp)
 	call au_patch_call
 	movq %rax, %rbx
-	movl $(AU_XCR0_SSE | AU_XCR0_AVX | AU_XCR0_AVX512), %eax
+	movl $AU_XCR0_ALL, %eax
 	xorl %edx, %edx
 	xrstor64 (%rsp)
 	movq %rbx, %rax

@@ -13,7 +13,8 @@
 
 /* Bytes of stack: 16 ymm; 32 zmm and 8 masks. */
 #define AU_VECTORS_SIZE        512
-#define AU_VECTORS_SIZE_AVX512 (32 * 64 + 8 * 8)
+#define AU_VECTORS_SIZE_AVX512 (AU_VECTORS_MASKS + 8 * 8)
+#define AU_VECTORS_MASKS       (32 * 64) /* where those lie */
 /* Legacy area and header, then each with room for its alignment. */
 #define AU_VECTORS_SIZE_XSAVEC (576 + 256 + 64 + 512 + 1024 + 4 * 64)
 
@@ -23,5 +24,6 @@
 #define AU_XCR0_ZMM_HI256 0x40 /* upper halves of zmm0-15 */
 #define AU_XCR0_HI16_ZMM  0x80 /* zmm16-31 */
 #define AU_XCR0_AVX512    0xe0 /* with the masks */
+#define AU_XCR0_ALL       (AU_XCR0_SSE | AU_XCR0_AVX | AU_XCR0_AVX512)
 
 #endif

@@ -341,6 +341,16 @@ static inline bool rw_direct(struct au_req *req, uint8_t *hint)
 	return au_unlikely(*hint & AU_HINT_DIRECT);
 }
 
+/* Why RWF_NOWAIT need not be tried: AU_HINT_*, or 0 if it has to be. */
+static inline uint8_t rw_refuses(const struct au_rw *rw, const uint8_t *hint)
+{
+	uint8_t why = AU_HINT_MEMORY;
+
+	if (rw->kind & RW_WRITE)
+		why |= AU_HINT_WRITE_INLINE;
+	return hint ? *hint & why : 0;
+}
+
 static bool rw_start_aio(struct au_req *req, const struct au_rw *rw)
 {
 	struct au_aio_io io = {
@@ -555,11 +565,7 @@ static enum au_issue rw_try(struct au_req *req, unsigned int issue_flags)
 		out = AU_QUEUED;
 		goto out;
 	}
-	refused =
-		hint ? *hint & (rw->kind & RW_WRITE ?
-					AU_HINT_MEMORY | AU_HINT_WRITE_INLINE :
-					AU_HINT_MEMORY) :
-		       0;
+	refused = rw_refuses(rw, hint);
 	if (refused) {
 		out = rw_refused(req, rw, refused);
 		goto out;
@@ -797,20 +803,18 @@ static bool rw_run_begin(struct rw_run_call *c, struct iovec *iov,
 			 struct au_req *req)
 {
 	const struct au_rw *rw = au_req_cmd(req, struct au_rw);
-	bool write = rw->kind & RW_WRITE;
-	uint8_t plain = AU_HINT_MEMORY | (write ? AU_HINT_WRITE_INLINE : 0);
 	uint8_t *hint = rw_hint(req);
 
 	if (rw_direct(req, hint))
 		return false;
 	iov->iov_base = au_ptr(rw->addr);
 	iov->iov_len = rw->len;
-	c->sysno = write ? SYS_pwritev2 : SYS_preadv2;
+	c->sysno = rw->kind & RW_WRITE ? SYS_pwritev2 : SYS_preadv2;
 	c->fd = req->fd;
 	c->buf = iov;
 	c->count = 1;
 	c->pos = rw->pos;
-	c->flags = hint && (*hint & plain) ? 0 : RWF_NOWAIT;
+	c->flags = rw_refuses(rw, hint) ? 0 : RWF_NOWAIT;
 	c->len = rw->len;
 	c->nr = 1;
 	return true;

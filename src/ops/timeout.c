@@ -47,12 +47,10 @@ static int timeout_ns(uint64_t user, uint64_t *ns)
 }
 
 /* The flags number the clocks as the heaps do; both together are one too many. */
-_Static_assert(AU_CLOCK_BOOTTIME *IORING_TIMEOUT_BOOTTIME ==
-		       IORING_TIMEOUT_BOOTTIME,
-	       "clock");
-_Static_assert(AU_CLOCK_REALTIME *IORING_TIMEOUT_BOOTTIME ==
-		       IORING_TIMEOUT_REALTIME,
-	       "clock");
+_Static_assert(IORING_TIMEOUT_BOOTTIME << 1 == IORING_TIMEOUT_REALTIME &&
+		       AU_CLOCK_BOOTTIME == 1 && AU_CLOCK_REALTIME == 2 &&
+		       AU_CLOCK_LAST == 3,
+	       "clock numbers");
 
 static uint32_t timeout_clock(uint32_t flags)
 {
@@ -115,8 +113,7 @@ static void timeout_run_counted(struct au_ring *ring)
 	struct au_list *pos, *tmp;
 
 	/* Numbers wrap; distances from the last look do not. */
-	au_list_for_each_safe(pos, tmp, &ring->counted)
-	{
+	au_list_for_each_safe(pos, tmp, &ring->counted) {
 		struct au_timeout *t =
 			au_container_of(pos, struct au_timeout, counted);
 		struct au_req *req = au_container_of((uint64_t *)(void *)t,

@@ -232,9 +232,16 @@ static void bad_buffers(struct diff *d)
 static void bad_vectors(struct diff *d)
 {
 	static const uint64_t base[] = {
-		0,         4096,         (1UL << 47) - 4096, (1UL << 47) - 4095,
-		1UL << 47, 1UL << 55,    1UL << 57,          0x2020202020202020,
-		1UL << 63, (uint64_t)-1,
+		0,
+		4096,
+		(1UL << 47) - 4096,
+		(1UL << 47) - 4095,
+		1UL << 47,
+		1UL << 55,
+		1UL << 57,
+		0x2020202020202020,
+		1UL << 63,
+		(uint64_t)-1,
 	};
 	static const uint64_t len[] = { 0, 1, 1UL << 46, 1UL << 63 };
 	static const uint8_t op[] = { IORING_OP_READV, IORING_OP_WRITEV };

@@ -197,7 +197,7 @@ static void test_enter(void)
 	CHECK(!memcmp(in.mask, out.mask, sizeof(in.mask)));
 }
 
-/* What the processor has is more than older ones have: theirs go as well. */
+/* One way of keeping them, with all that the processor still counts as having. */
 static void test_way(unsigned int way, unsigned int size)
 {
 	bool all = has_avx512;

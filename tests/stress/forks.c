@@ -152,18 +152,12 @@ static _Noreturn void child_looks_on(struct family *f)
 
 static void reap(struct family *f)
 {
-	struct st_ring *r = &f->ring;
-	uint32_t head = *r->cq_head;
+	struct io_uring_cqe cqe;
 
-	while (head != au_load_acquire(r->cq_tail)) {
-		struct io_uring_cqe *cqe =
-			(void *)(r->rings + r->p.cq_off.cqes +
-				 (head & (r->p.cq_entries - 1)) * sizeof(*cqe));
-
-		ST_CHECK(cqe->user_data < SUBMITTERS);
-		ST_CHECK(cqe->res >= 0 || cqe->res == -ETIME);
-		au_fetch_add(&f->done[cqe->user_data], 1);
-		au_store_release(r->cq_head, ++head);
+	while (st_cqe(&f->ring, &cqe)) {
+		ST_CHECK(cqe.user_data < SUBMITTERS);
+		ST_CHECK(cqe.res >= 0 || cqe.res == -ETIME);
+		au_fetch_add(&f->done[cqe.user_data], 1);
 	}
 }
 
